@@ -54,7 +54,7 @@ def main() -> None:
     sections = [("Laws of single answers", ordered)]
     if options.relations:
         more = {**made, **workloads(max(len(made), 5 * options.relations), options.seed)}
-        found = Relations(answers, random.Random(options.seed)).laws(more, options.relations)
+        found = Relations(answers, random.Random(options.seed)).laws(more, options.relations, options.seed)
         sections.append(("Relations between answers", found))
     seconds = time.perf_counter() - began
     head = _head(made, answers, options, seconds)

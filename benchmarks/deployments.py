@@ -64,6 +64,19 @@ class Compared:
     def same(self) -> bool:
         return self.answered == self.published
 
+    @property
+    def reason(self) -> str:
+        """In a few words, why the counts differ."""
+        if self.answered is None:
+            return "no count is found to hold the job"
+        if self.answered < self.published:
+            return "leaner, and holds the stated load" if self.load_stated else "leaner; no load is stated"
+        if f"{self.published} does not fit" in self.says:
+            return "the published count does not fit by the estimate"
+        if f"{self.published} fits too closely" in self.says:
+            return "the published count fits too closely by the estimate"
+        return "the published count fits, and more are as cheap for the work or nearer to what a guide names"
+
 
 def main() -> None:
     """Ask, compare, print, and write if asked to."""
@@ -192,6 +205,27 @@ def table(found: Iterable[Compared]) -> list[str]:
     return lines
 
 
+def _plainly(found: list[Compared]) -> list[str]:
+    """Both figures of all rows in words: the same count, and leaner answers at a stated load beside it."""
+    lines = []
+    for name, rows in (("all deployments", found), ("those above one GPU", [i for i in found if i.published > 1])):
+        same = sum(item.same for item in rows)
+        held = sum(_direction(item) == "fewer" and item.load_stated for item in rows)
+        bar = "met" if same >= BARS["all" if rows is found else "above one GPU"] * len(rows) else "missed"
+        lines.append(
+            f"* Of {name}: the same count in {_share(same, len(rows))} (bar {bar}); the same, or leaner and at the "
+            f"stated load, in {_share(same + held, len(rows))}."
+        )
+    return lines
+
+
+def _reasons(differing: list[Compared]) -> list[str]:
+    """How often each reason is behind a difference."""
+    every = Counter(item.reason for item in differing)
+    above = Counter(item.reason for item in differing if item.published > 1)
+    return [f"| {reason} | {count} | {above[reason]} |" for reason, count in every.most_common()]
+
+
 def _direction(item: Compared) -> str:
     if item.answered is None:
         return "none"
@@ -213,18 +247,24 @@ def report(found: list[Compared]) -> str:
         "the published one is right only where the stated load fits: such rows state the requests in flight, a rate, a "
         "batch or a deadline, which the answer holds. The others state no load, and why they took more is not told.",
         "",
+        *_plainly(found),
+        "",
         *table(found),
+        "",
+        "| reason of a difference | all | above one GPU |",
+        "|---|---|---|",
+        *_reasons(differing),
         "",
         f"## Differences: {len(differing)} of {len(found)}",
         "",
-        "| run | task | model | card | published | answered | folk | what the tool says |",
-        "|---|---|---|---|---|---|---|---|",
+        "| run | task | model | card | published | answered | folk | reason | what the tool says |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for item in sorted(differing, key=lambda item: (_direction(item), item.file, item.id)):
         answered = "none" if item.answered is None else item.answered
         lines.append(
             f"| {item.id} | {item.task} | {item.model} | {item.gpu} | {item.published} | {answered} "
-            f"| {item.folk or ''} | {item.says.replace('|', '/')} |"
+            f"| {item.folk or ''} | {item.reason} | {item.says.replace('|', '/')} |"
         )
     return "\n".join(lines) + "\n"
 

@@ -1,15 +1,18 @@
 """The interview over random people: questions asked, time to the next one, the answer, and its certificate.
 
-    python benchmarks/interview.py --workloads 200 --completions 50
-    python benchmarks/interview.py --workloads 200 --completions 50 --unsure 0.3
+    python benchmarks/interview.py --workloads 200 --completions 20 --unsure 0 0.3 0.6
 
-Each person has an objective, or none, and states it as the first wish. Where ``now`` is offered, it is counted after
-how many questions, and whether the GPUs stayed to the end. What makes no sense beside the rest of what a person says
-(GPU-hours in all, of somebody who knows how busy the hardware is) is left out of what is known.
+Each person has an objective, or none, and states it as the first wish. What makes no sense beside the rest of what a
+person says (GPU-hours in all, of somebody who knows how busy the hardware is) is left out of what is known.
 
-With ``--unsure`` each answer but the first is "don't know" with that probability; what the person then did not say is
-held against the certificate alone, since somebody who knows less may well get another answer.
-Prints one line a workload that fails, and the figures at the end; the exit code is 1 if any failed.
+A question is what one line answers: where several facts are asked together, the person writes them on one line, as the
+interview says. The facts asked are counted beside it. Wishes are no questions, and count among the facts alone.
+Where ``now`` is offered, it is counted after how many questions, and whether the GPUs stayed to the end.
+
+``--unsure`` takes shares, dealt out in turn: with that probability each answer but the first is "don't know". What such
+a person did not say is held against the certificate alone, since somebody who knows less may well get another answer.
+Prints one line a workload that fails, and the figures of each share at the end, or where it is interrupted; the exit
+code is 1 if any failed.
 """
 
 from __future__ import annotations
@@ -19,7 +22,8 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from workload_makers import workload
@@ -29,7 +33,7 @@ from whichgpu.engine.advisor.advisor import shipped_advisor
 from whichgpu.engine.advisor.intake import Workload
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.explain import probing_context
-from whichgpu.engine.interview import Answered, Done, Interviewer, State, answered, check_certificate
+from whichgpu.engine.interview import Done, Interviewer, State, answered, check_certificate
 from whichgpu.engine.interview.rule_index import RuleIndex, index_rules
 from whichgpu.engine.rules.facts import FactDef
 
@@ -37,47 +41,75 @@ from whichgpu.engine.rules.facts import FactDef
 MOMENT = datetime(2026, 3, 1, tzinfo=UTC)
 
 
+@dataclass
+class Person:
+    """What came of one interview."""
+
+    asked: list[str] = field(default_factory=list)  # facts
+    steps: list[float] = field(default_factory=list)  # CPU seconds to each question, and to the end
+    sure: list[float] = field(default_factory=list)  # CPU seconds to tell how sure the answer is
+    left: list[int] = field(default_factory=list)  # questions that were said to be left at each
+    offer: int | None = None  # after how many questions the answer was offered
+    kept: bool = True  # whether the GPUs stayed from there
+    kept_all: bool = True  # the verdict as well
+    differs: bool = False  # from the answer with all facts stated
+    counterexamples: int = 0
+
+    @property
+    def questions(self) -> int:
+        """Lines that the person wrote."""
+        return len(self.steps) - 1
+
+    @property
+    def until_offer(self) -> int:
+        """Questions before the answer could be taken."""
+        return self.questions if self.offer is None else self.offer
+
+    @property
+    def wrong(self) -> bool:
+        """Whether the certificate did not hold."""
+        return self.differs or bool(self.counterexamples)
+
+
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workloads", type=int, default=200)
-    parser.add_argument("--completions", type=int, default=50)
+    parser.add_argument("--completions", type=int, default=20)
     parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--unsure", type=float, default=0.0, help="share of answers that the person does not know")
+    parser.add_argument("--unsure", type=float, nargs="+", default=[0.0], help="shares of answers that are not known")
     options = parser.parse_args()
     advisor = shipped_advisor()
     rule_index = index_rules(advisor)
-    counts: list[int] = []
-    steps: list[float] = []
-    offers: list[int] = []
-    kept: Counter[str] = Counter()
-    sure: list[float] = []
-    wrong: Counter[str] = Counter()
-    asked: Counter[str] = Counter()
-    for seed in range(options.first_seed, options.first_seed + options.workloads):
-        chance = random.Random(seed)
-        full = sensible(rule_index, advisor.read(workload(chance)).given, chance)
-        state, done, times, offer = interview(advisor, partly(full, options.unsure, chance), sure)
-        steps += times
-        counts.append(len(times) - 1)
-        asked.update(state.answered)
+    people: dict[float, list[Person]] = {share: [] for share in options.unsure}
+    try:
+        for seed in range(options.first_seed, options.first_seed + options.workloads):
+            share = options.unsure[seed % len(options.unsure)]
+            people[share].append(person(advisor, rule_index, seed, share, options.completions))
+    except KeyboardInterrupt:
+        print("interrupted")
+    for share, found in people.items():
+        report(share, found)
+    return 1 if any(each.wrong for found in people.values() for each in found) else 0
+
+
+def person(advisor: Advisor, rule_index: RuleIndex, seed: int, unsure: float, completions: int) -> Person:
+    """Interview one person, and hold the answer and the certificate against all that the person could say."""
+    chance = random.Random(seed)
+    full = sensible(rule_index, advisor.read(workload(chance)).given, chance)
+    state, done, found = interview(advisor, partly(full, unsure, chance))
+    if not unsure:
         mine = answered(advisor.decide(dict(state.given), decided_at=MOMENT).outcome)
         theirs = answered(advisor.decide(Workload(full), decided_at=MOMENT).outcome)
-        offers.append(offer[0] if offer else len(times) - 1)
-        kept["gpus"] += offer is None or (offer[1].gpu, offer[1].count) == (mine.gpu, mine.count)
-        kept["all"] += offer is None or offer[1] == mine
-        if mine != theirs and not options.unsure:
-            wrong["answers"] += 1
-            print(f"seed {seed}: {mine} with {len(state.answers)} answers, {theirs} with all facts")
-        unasked = [entry.fact for entry in done.certificate]
-        found = check_certificate(
-            advisor, state.given, unasked, samples=options.completions, chance=chance, decided_at=MOMENT
-        )
-        for example in found:
-            wrong["certificates"] += 1
-            print(f"seed {seed}: {example.instead_of} becomes {example.answer} with {dict(example.completion)}")
-    report(counts, steps, wrong, asked)
-    report_offers(counts, offers, kept, sure)
-    return 1 if wrong else 0
+        found.differs = mine != theirs
+        if found.differs:
+            print(f"seed {seed}: {mine} with {len(state.answers)} answers, {theirs} with all facts", flush=True)
+    unasked = [entry.fact for entry in done.certificate]
+    for example in check_certificate(
+        advisor, state.given, unasked, samples=completions, chance=chance, decided_at=MOMENT
+    ):
+        found.counterexamples += 1
+        print(f"seed {seed}: {example.instead_of} becomes {example.answer} with {dict(example.completion)}", flush=True)
+    return found
 
 
 def sensible(rule_index: RuleIndex, facts: Mapping[str, Value], chance: random.Random) -> dict[str, Value]:
@@ -100,26 +132,31 @@ def partly(facts: Mapping[str, Value], unsure: float, chance: random.Random) -> 
     return {name: value for name, value in facts.items() if name == "task" or chance.random() >= unsure}
 
 
-def interview(
-    advisor: Advisor, facts: Mapping[str, Value], sure: list[float]
-) -> tuple[State, Done, list[float], tuple[int, Answered] | None]:
-    """One interview, with the CPU seconds of each step, and the answer when ``now`` was offered, after how many."""
+def interview(advisor: Advisor, facts: Mapping[str, Value]) -> tuple[State, Done, Person]:
+    """One interview."""
     interviewer = Interviewer(advisor, MOMENT, context=probing_context(advisor.context))
-    state, times, offer = State(), list[float](), None
+    state, found, offered = State(), Person(), None
     if "objective" in facts:
         state = state.answer("objective", facts["objective"], origin="stated")
     while True:
         begun = time.process_time()
         step = interviewer.next_question(state)
-        times.append(time.process_time() - begun)
-        if isinstance(step, Done):
-            return state, step, times, offer
-        state = reply(state, step.fact, facts)
-        if offer is None:
+        found.steps.append(time.process_time() - begun)
+        found.left.append(interviewer.questions_left(state))
+        if offered is None and "task" in state.answered:
             begun = time.process_time()
             if interviewer.sureness(state).likely:
-                offer = len(times), answered(interviewer.decide(state).outcome)
-            sure.append(time.process_time() - begun)
+                found.offer, offered = found.questions, answered(interviewer.decide(state).outcome)
+            found.sure.append(time.process_time() - begun)
+        if isinstance(step, Done):
+            break
+        for fact in (step.fact, *step.together):
+            state = reply(state, fact, facts)
+            found.asked.append(fact.name)
+    last = answered(interviewer.decide(state).outcome)
+    if offered is not None:
+        found.kept, found.kept_all = (offered.gpu, offered.count) == (last.gpu, last.count), offered == last
+    return state, step, found
 
 
 def reply(state: State, fact: FactDef, facts: Mapping[str, Value]) -> State:
@@ -131,29 +168,34 @@ def reply(state: State, fact: FactDef, facts: Mapping[str, Value]) -> State:
     return state
 
 
-def report_offers(counts: list[int], offers: list[int], kept: Counter[str], sure: list[float]) -> None:
-    counts, offers, sure = sorted(counts), sorted(offers), sorted(sure)
-    gpus, both = (100 * kept[what] / len(counts) for what in ("gpus", "all"))
-    print(f"questions, median       {counts[len(counts) // 2]}")
-    print(f"questions, p90          {counts[int(0.9 * len(counts))]}")
-    print(f"until now is offered    {offers[len(offers) // 2]} in the median")
-    print(f"kept from there         GPUs {gpus:.0f} %, the verdict as well {both:.0f} %")
-    print(f"how sure, median        {1000 * sure[len(sure) // 2]:.0f} ms")
-    print(f"how sure, p95           {1000 * sure[int(0.95 * len(sure))]:.0f} ms")
-
-
-def report(counts: list[int], steps: list[float], wrong: Counter[str], asked: Counter[str]) -> None:
-    steps.sort()
-    print(f"workloads               {len(counts)}")
-    print(f"questions, mean         {sum(counts) / len(counts):.2f}")
-    print(f"questions, most         {max(counts)}")
-    print(f"with 12 or fewer        {100 * sum(n <= 12 for n in counts) / len(counts):.0f} %")
-    print(f"next question, median   {1000 * steps[len(steps) // 2]:.0f} ms")
-    print(f"next question, p95      {1000 * steps[int(0.95 * len(steps))]:.0f} ms")
-    print(f"next question, longest  {1000 * steps[-1]:.0f} ms")
-    print(f"answers that differ     {wrong['answers']}")
-    print(f"counterexamples         {wrong['certificates']}")
-    print("asked: " + ", ".join(f"{name} {n}" for name, n in asked.most_common()))
+def report(share: float, people: Sequence[Person]) -> None:
+    """The figures of the people who do not know this share of the answers."""
+    if not people:
+        return
+    steps = [each for one in people for each in one.steps]
+    sure = [each for one in people for each in one.sure]
+    off = [abs(said - (one.questions - n)) for one in people for n, said in enumerate(one.left) if n]
+    asked = Counter(name for one in people for name in one.asked)
+    print(f"people who do not know {100 * share:.0f} %: {len(people)}")
+    for words, values, scale, unit in (
+        ("questions", [one.questions for one in people], 1, ""),
+        ("facts asked", [len(one.asked) for one in people], 1, ""),
+        ("questions until now is offered", [one.until_offer for one in people], 1, ""),
+        ("questions left, said wrongly by", off, 1, ""),
+        ("next question", steps, 1000, " ms"),
+        ("how sure", sure, 1000, " ms"),
+    ):
+        found = sorted(scale * value for value in values)
+        at = (found[int(part * (len(found) - 1))] for part in (0.5, 0.9, 0.95, 1.0))
+        says = ", ".join(
+            f"{name} {value:.0f}{unit}" for name, value in zip(("median", "p90", "p95", "most"), at, strict=True)
+        )
+        print(f"  {words:<32}{says}")
+    kept, kept_all = (100 * sum(getattr(p, name) for p in people) / len(people) for name in ("kept", "kept_all"))
+    print(f"  {'kept from there':<32}GPUs {kept:.0f} %, the verdict as well {kept_all:.0f} %")
+    print(f"  {'answers that differ':<32}{sum(one.differs for one in people)}")
+    print(f"  {'counterexamples':<32}{sum(one.counterexamples for one in people)}")
+    print("  asked: " + ", ".join(f"{name} {n}" for name, n in asked.most_common()), flush=True)
 
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ COMMANDS: dict[str, CommandEntry] = {
     "size": CommandEntry("size", "size", "Memory, speed and fit on GPUs that you have or name.", _ANSWER),
     "fit": CommandEntry("fit", "fit", "Which models run on the GPUs that are here, or that you name.", _ANSWER),
     "here": CommandEntry("fit", "here", "Which GPUs this machine has, and what is free of their memory.", _ANSWER),
+    "fleet": CommandEntry("fleet", "fleet", "What every job that ran should have run on, and at what cost.", _ANSWER),
     "init": CommandEntry("init", "init", "Write a commented workload file to fill in.", _ANSWER),
     "why": CommandEntry("why", "why", "How a conclusion came about, down to inputs and sources.", _QUESTION),
     "why-not": CommandEntry(
@@ -61,6 +62,7 @@ COMMANDS: dict[str, CommandEntry] = {
     "rules": CommandEntry("rules", "rules", "Check, test and show the rules.", _REST),
     "schema": CommandEntry("schema", "schema", "Print the JSON Schema of an answer.", _REST),
     "completion": CommandEntry("completion", "completion", "Let the shell complete commands, facts and names.", _REST),
+    "man": CommandEntry("man", "man", "Write the manual pages.", _REST),
     "doctor": CommandEntry("doctor", "doctor", "Which engine fires and why, versions, digests, price dates.", _REST),
 }
 

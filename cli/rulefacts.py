@@ -50,6 +50,7 @@ def full_rule(rule: Rule) -> dict[str, Any]:
         "overrides": list(rule.overrides),
         "replaces": rule.replaces,
         "valid_until": rule.valid_until,
+        **rule.responsible.stated(),
         "reads": sorted(rule.reads),
         "writes": sorted(rule.writes),
     }

@@ -15,7 +15,18 @@ from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph
 from whichgpu.cli.render.figures import count_of
 from whichgpu.cli.render.rules import result_blocks, shown_place
 from whichgpu.cli.render.ruletests import scenario_blocks
-from whichgpu.engine.authoring import Finding, Scenario, ScenarioResult, TestResult, inspect
+from whichgpu.engine.authoring import (
+    Finding,
+    Scenario,
+    ScenarioResult,
+    TestResult,
+    Touched,
+    inspect,
+    load_scenarios,
+    needs_all,
+    run_scenarios,
+    touched_by,
+)
 
 
 #: What of an answer is compared.
@@ -25,6 +36,7 @@ Answer = Mapping[str, Any]
 class Snapshot(Struct, frozen=True):
     """The state of the rules at one moment."""
 
+    advisor: Advisor
     findings: tuple[Finding, ...]
     tests: tuple[TestResult, ...]
     scenarios: tuple[ScenarioResult, ...]
@@ -44,16 +56,47 @@ def stamps(folders: Iterable[Path]) -> dict[str, tuple[int, int]]:
     return found
 
 
-def snapshot(advisor: Advisor, folders: list[Path], moment: datetime) -> Snapshot:
-    """Check, test, and answer the workloads of all scenarios."""
+def snapshot(advisor: Advisor, folders: list[Path], moment: datetime, last: Snapshot | None = None) -> Snapshot:
+    """Check, test, and answer the workloads of all scenarios; beside a ``last`` look, those that an edit can touch."""
     findings = tuple(f for f in inspect(advisor, moment.date()) if f.severity != "info")
+    touched = touched_by(last.advisor, advisor) if last else None
+    if last is not None and touched is not None:
+        return _again(last, touched, findings, folders, moment)
     answers: dict[str, Answer] = {}
 
     def keep(scenario: Scenario, decision: Mapping[str, Any]) -> None:
         answers[scenario.id] = brief(decision)
 
     tests, scenarios = run_all(advisor, folders, moment, keep=keep)
-    return Snapshot(findings, tuple(tests), tuple(scenarios), answers)
+    return Snapshot(advisor, findings, tuple(tests), tuple(scenarios), answers)
+
+
+def _again(
+    last: Snapshot, touched: Touched, findings: tuple[Finding, ...], folders: list[Path], moment: datetime
+) -> Snapshot:
+    """The state after an edit of rules: what it cannot touch is as it was."""
+    advisor, answers = touched.advisor, dict(last.answers)
+    kept = [each for each in last.tests if each.rule in advisor.rules and each.rule not in touched.rules]
+    names = tuple(sorted(touched.rules & advisor.rules.keys()))
+    tests = [*kept, *(run_all(advisor, folders, moment, names)[0] if names else ())]
+    before = {each.scenario.id: each for each in last.scenarios}
+
+    def decide(scenario: Scenario) -> Mapping[str, Any]:
+        decision = advisor.decide(scenario.given, decided_at=moment).to_dict(full=needs_all(scenario))
+        answers[scenario.id] = brief(decision)
+        return decision
+
+    scenarios = []
+    for scenario in load_scenarios(folders, advisor.rulebook, advisor.knowledge):
+        result = before.get(scenario.id)
+        same = result is not None and result.scenario == scenario and not touched.meets(scenario.given)
+        scenarios += [result] if same and result else run_scenarios([scenario], decide, advisor.knowledge)
+    answers = {scenario.scenario.id: answers[scenario.scenario.id] for scenario in scenarios}
+    return Snapshot(advisor, findings, tuple(sorted(tests, key=_place_of)), tuple(scenarios), answers)
+
+
+def _place_of(result: TestResult) -> tuple[str, int]:
+    return result.rule, result.number
 
 
 def brief(decision: Mapping[str, Any]) -> Answer:

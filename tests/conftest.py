@@ -66,6 +66,7 @@ SLOW = (
     "engine/explain/test_sensitivity.py",
     "engine/explain/test_true_then.py",
     "engine/explain/test_whynot.py",
+    "engine/fleet/test_many_workers.py",
     "engine/interview/test_planner.py",
     "engine/plans/test_gate.py",
     "engine/sizing/test_accuracy_bars.py",

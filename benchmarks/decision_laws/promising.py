@@ -27,10 +27,11 @@ def judge_targets(laws: Laws, name: str, facts: Mapping[str, Any], answer: Mappi
         for limit, met in kept.items()
         if not met and limit in known
     ]
-    if not plan["proven"] and known == set(kept):
+    if not plan["proven"] and known == set(kept) and any(other["proven"] for other in shown(answer)):
         wrong.append("not proven")
     says = (
-        "the answer is proven, and its figures keep each stated target and budget that any plan shown has a figure for"
+        "the answer's figures keep each stated target and budget that any plan shown has a figure for, and it is "
+        "proven where any plan shown is"
     )
     if known:
         told = f"{describe(plan, work)}: {', '.join(wrong)}" if wrong else None

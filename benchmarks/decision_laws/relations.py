@@ -191,10 +191,11 @@ class Relations(Invariance):
 
     # ------------------------------------------------------------------ counting
 
-    def laws(self, workloads: Mapping[str, Facts], amount: int) -> list[Law]:
-        """Every relation tried on so many workloads to which it applies."""
+    def laws(self, workloads: Mapping[str, Facts], amount: int, seed: int) -> list[Law]:
+        """Every relation tried on so many workloads to which it applies, each with chances of its own."""
         found = []
         for name, relation in self._all():
+            self.chance = random.Random(f"{seed}/{name}")
             says = " ".join((relation.__doc__ or "").split()).rstrip(".")
             law = Law(name, says, BAR)
             for workload, facts in workloads.items():

@@ -81,7 +81,7 @@ class Sweep:
         return median(lowest) * nodes if lowest else None
 
     def owned(self, facts: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Owned cards, in every number owned, that hold the job within its stated targets."""
+        """Owned cards, in every number owned, that hold the job within its limits, and their power its budget."""
         found = []
         for text in facts["gpus_owned"]:
             name, _, number = str(text).partition(":")
@@ -89,11 +89,16 @@ class Sweep:
                 continue
             for count in range(1, int(number or 1) + 1):
                 plan = self.plan(facts, name, count)
-                if plan and all(
-                    met for limit, met in limits_kept(plan, facts).items() if not limit.startswith("budget")
-                ):
+                if plan and all(limits_kept(self._powered(plan, facts), facts).values()):
                     found.append(plan)
         return found
+
+    def _powered(self, plan: dict[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
+        """The plan at what it costs whoever has the cards: their power."""
+        hourly, hours = self.power_cost(plan, facts, "service"), plan["speed"].get("hours")
+        run = hourly * hours if hours else None
+        cost = {"usd_per_hour": hourly, "usd_per_month": hourly * HOURS_PER_MONTH, "usd_per_run": run}
+        return {**plan, "cost": cost}
 
     def power_cost(self, plan: Mapping[str, Any], facts: Mapping[str, Any], work: str) -> float:
         """Dollars of power at the socket: by the piece of work for a job, else by the hour."""

@@ -8,16 +8,20 @@ from click.shell_completion import get_completion_class
 from whichgpu.cli import output
 
 
-@click.command()
+_HELP = """\
+Print the script that lets SHELL complete commands, options, facts, GPUs and models as you type.
+
+\b
+bash:  eval "$(whichgpu completion bash)"     in ~/.bashrc
+zsh:   eval "$(whichgpu completion zsh)"      in ~/.zshrc
+fish:  whichgpu completion fish | source      in ~/.config/fish/config.fish
+"""
+
+
+@click.command(help=_HELP)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(*, shell: str) -> int:
-    r"""Print the script that lets SHELL complete commands, options, facts, GPUs and models as you type.
-
-    \b
-    bash:  eval "$(whichgpu completion bash)"     in ~/.bashrc
-    zsh:   eval "$(whichgpu completion zsh)"      in ~/.zshrc
-    fish:  whichgpu completion fish | source      in ~/.config/fish/config.fish
-    """
+    """Print the script of a shell."""
     from whichgpu.cli.main import whichgpu  # noqa: PLC0415 - that module names this one.
 
     made = get_completion_class(shell)

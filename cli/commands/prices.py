@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -18,10 +19,13 @@ from whichgpu.cli.render.figures import count_of
 from whichgpu.cli.render.prices import offer_list, updated_blocks
 from whichgpu.engine.catalogue import COLUMNS, Knowledge, Offer, merged
 from whichgpu.engine.core import InputError, Problem, nearest_words
+from whichgpu.engine.plans import load_economics, region_allowed
 
 
 #: Machines that a list shows unless all are asked for.
 MOST_LINES = 40
+#: So many of a GPU: ``8xh100``, ``8 x h100``.
+_COUNTED = re.compile(r"([1-9]\d{0,4})\s*[xX]\s*(\D.*)")
 
 
 class ShowOrDo(click.Group):
@@ -43,7 +47,7 @@ def prices() -> None:
 @click.argument("gpu", required=False, shell_complete=completing.gpu_names)
 @click.option("--provider", metavar="NAME", help="Only offers of this provider.")
 @click.option("--count", metavar="N", type=click.IntRange(1), help="Only machines with so many GPUs.")
-@click.option("--region", metavar="PART", help="Only regions whose names hold this: eu, us-east, ...")
+@click.option("--region", metavar="PART", help="Only an area or regions whose names hold this: eu, asia, us-east, ...")
 @click.option("--max-price", metavar="USD", type=float, help="Only offers of at most so much a GPU and hour.")
 @click.option("--spot", is_flag=True, help="Only what can be had interruptibly, cheapest first.")
 @currency_option
@@ -65,11 +69,13 @@ def show(
 ) -> int:
     """List the offers, cheapest per GPU first; only those of the GPUs that GPU means, if it is named.
 
-    Exits with 1 where no offer is left.
+    8xh100 is h100 --count 8. Exits with 1 where no offer is left.
     """
     knowledge = load_catalogue(rules)
     offers = [*knowledge.offers, *knowledge.spot_offers]
     if gpu:
+        if (counted := _COUNTED.fullmatch(gpu)) and count is None:
+            count, gpu = int(counted[1]), counted[2]
         match = knowledge.find_gpu(gpu)
         if not match.found:
             raise InputError(Problem("unknown-gpu", f"no GPU is called {gpu!r}", nearest=match.nearest))
@@ -86,7 +92,7 @@ def show(
         for offer in offers
         if provider in (None, offer.provider)
         and count in (None, offer.count)
-        and (region is None or region.casefold() in (offer.region or "").casefold())
+        and (region is None or _lies_in(offer, region))
         and price(offer) <= (float("inf") if max_price is None else max_price)
         and (not spot or offer.spot_usd_per_hour is not None)
     ]
@@ -99,6 +105,12 @@ def show(
     else:
         output.emit_blocks(offer_list(offers, None if everything else MOST_LINES), form, currency)
     return 0 if offers else 1
+
+
+def _lies_in(offer: Offer, region: str) -> bool:
+    """Whether an offer's region is named so, or lies in the area of that name, as prices of plans understand it."""
+    held = region.casefold() not in load_economics().areas and region.casefold() in (offer.region or "").casefold()
+    return held or region_allowed(offer.region, (region,), load_economics())
 
 
 def _known(name: str | None, names: set[str], what: str) -> None:

@@ -13,7 +13,7 @@ from whichgpu.cli.layers import layer_folders
 from whichgpu.cli.options import output_format, rules_options
 from whichgpu.cli.render.rulediff import comparison_blocks
 from whichgpu.cli.revisions import Editions
-from whichgpu.engine.authoring import Comparison, Moved, Told, compare
+from whichgpu.engine.authoring import Comparison, Moved, Told, by_task, compare
 
 
 @click.command(name="diff")
@@ -92,6 +92,10 @@ def _plain(found: Comparison) -> dict[str, Any]:
         "compared": found.compared,
         "cannot_meet_a_changed_rule": found.spared,
         "seed": found.seed,
+        "by_task": {
+            str(task): {"moved": len(moved), "another_recommendation": firm, "example": moved[0].workload.name}
+            for task, (moved, firm) in by_task(found.moved).items()
+        },
         "moved": [_moved(entry) for entry in found.moved],
     }
 
@@ -104,6 +108,7 @@ def _told(entry: Told) -> dict[str, Any]:
         "title": change.rule.title,
         "aspects": list(change.aspects),
         "decisive": change.decisive,
+        "exercised": entry.exercised,
         "regions": [
             {
                 "says": region.says,

@@ -12,6 +12,7 @@ from whichgpu.cli.render.checkpage import check_page
 from whichgpu.cli.render.rules import finding_blocks, github_findings
 from whichgpu.engine.authoring import ALL_CHECKS, UNDER_LAYERS, Finding, inspect
 from whichgpu.engine.core import InputError, Problem, RulebookError, nearest_words
+from whichgpu.engine.rules import RESPONSIBLE_KEYS
 
 
 #: The rulebook has an error. One that cannot be read at all exits with 2.
@@ -23,6 +24,13 @@ FOUND_WANTING = 1
 @click.option("--all", "everything", is_flag=True, help="Also what is only worth knowing.")
 @click.option("--check", "only", metavar="CHECK", multiple=True, help="Only this check. May be repeated.")
 @click.option("--explain", metavar="CHECK", help="Say what a check finds, why it matters, and how to silence it.")
+@click.option(
+    "--require",
+    "required",
+    multiple=True,
+    type=click.Choice([key.name for key in RESPONSIBLE_KEYS]),
+    help="What every rule has to state of who answers for it. May be repeated.",
+)
 @rules_options
 def lint_rules(
     *,
@@ -30,6 +38,7 @@ def lint_rules(
     everything: bool,
     only: tuple[str, ...],
     explain: str | None,
+    required: tuple[str, ...],
     rules: tuple[str, ...],
     builtin: bool,
 ) -> int:
@@ -49,7 +58,7 @@ def lint_rules(
             raise
         _emit([_unreadable(problem) for problem in error.problems], form, 0)
         return WRONG_INPUT
-    found = inspect(advisor, now().date())
+    found = inspect(advisor, now().date(), required)
     findings = [
         finding
         for finding in found

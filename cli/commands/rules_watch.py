@@ -48,7 +48,7 @@ def _round(rules: tuple[str, ...], builtin: bool, last: Snapshot | None) -> Snap
     """One look at the rules. Rules that cannot be read are told, and compared again once they can be."""
     began = time.perf_counter()
     try:
-        found = snapshot(load(rules, builtin=builtin), folders_of(rules, builtin=builtin), now())
+        found = snapshot(load(rules, builtin=builtin), folders_of(rules, builtin=builtin), now(), last)
     except WhichgpuError as error:
         tell(error)
         return last

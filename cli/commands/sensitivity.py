@@ -35,7 +35,8 @@ def sensitivity(
     """
     saved = read_saved(decision)
     advisor = load(rules, builtin=builtin, tests=False)
-    found = find_turns(saved.decision, advisor, limit=limit)
+    with output.progress(limit, "deciding again, at most") as decided:
+        found = find_turns(saved.decision, advisor, limit=limit, watch=decided)
     if form == "json":
         output.emit_json(marked(json_value(to_builtins(found)), saved))
     else:

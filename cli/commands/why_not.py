@@ -35,7 +35,8 @@ def why_not(*, decision: str, gpu: str, limit: int, form: str, rules: tuple[str,
     saved = read_saved(decision)
     advisor = load(rules, builtin=builtin, tests=False)
     phrases = Phrases(advisor.vocabulary)
-    found = find_why_not(saved.decision, gpu, advisor, limit=limit, phrases=phrases)
+    with output.progress(limit, "deciding again, at most") as decided:
+        found = find_why_not(saved.decision, gpu, advisor, limit=limit, phrases=phrases, watch=decided)
     if form == "json":
         told = to_builtins(found)
         told["rejections"] = [to_dict(step) for step in found.rejections]

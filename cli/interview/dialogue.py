@@ -9,7 +9,7 @@ from typing import Protocol
 
 from whichgpu.cli import output
 from whichgpu.cli.interview import wording
-from whichgpu.cli.interview.replies import Steer, answer_to, steering, understood
+from whichgpu.cli.interview.replies import Steer, answer_to, on_one_line, steering, understood
 from whichgpu.cli.interview.session import Session
 from whichgpu.cli.interview.wishes import WISHES, Wish
 from whichgpu.cli.render.blocks import Block, Paragraph
@@ -113,22 +113,62 @@ class Dialogue:
         facts = [answer.fact for answer in self.state.answers]
         number = facts.index(question.fact.name) if question.fact.name in facts else len(facts)
         usual = self._usual(question.fact)
-        self.tell(wording.question_blocks(question, number + 1, usual))
+        if question.together:
+            usuals = [self._usual(fact) for fact in (question.fact, *question.together)]
+            self.tell(wording.line_blocks(question, number + 1, usuals))
+        else:
+            self.tell(wording.question_blocks(question, number + 1, usual))
         while True:
             line = self.ask_line(question.fact)
             if line is None:
                 raise StoppedError("end of input", self.state, question)
             steer = steering(line)
-            if steer is None and not line.strip() and usual is not None:
+            if question.together and (steer is None or steer.word in {"unknown", "skip"}):
+                if self._take_line(question, line):
+                    return
+            elif steer is None and not line.strip() and usual is not None:
                 self._keep(self.state.answer(question.fact.name, usual, "", "usual"))
                 return
-            if steer is None and not line.strip():
+            elif steer is None and not line.strip():
                 self.tell([Paragraph("Write an answer, unknown, or ? for help.")])
             elif steer is None:
                 if self._take(question.fact, line, "asked"):
                     return
             elif self._steer(steer, question):
                 return
+
+    def _take_line(self, question: Question, line: str) -> bool:
+        """Take the answers of a line to several facts, one for each as far as it goes. False where one was wrong.
+
+        Enter takes what is usual. What the line leaves out is asked on its own.
+        """
+        state, notes = self.state, list[str]()
+        parts = on_one_line(line)
+        for place, fact in enumerate((question.fact, *question.together)):
+            part = parts[place] if place < len(parts) else (parts[0] if len(parts) == 1 and steering(line) else "")
+            steer = steering(part)
+            if steer is not None and steer.word == "skip":
+                state = state.skip(fact.name)
+            elif steer is not None and steer.word == "unknown":
+                state = state.answer(fact.name, None, "unknown")
+            elif part:
+                try:
+                    taken, reading = understood(fact, part, self.interviewer.advisor, self.interviewer.moment)
+                    state = state.answer(taken.name, reading.value, part)
+                    self.interviewer.decide(state)
+                except InputError as error:
+                    self.tell([Paragraph(str(error), "bad")])
+                    return False
+                notes += reading.notes
+            elif not line.strip() and (usual := self._usual(fact)) is not None:
+                state = state.answer(fact.name, usual, "", "usual")
+        if state == self.state:
+            self.tell([Paragraph("Write an answer to each, with commas between, unknown, or ? for help.")])
+            return False
+        if notes:
+            self.tell([Paragraph(f"Note: {note}.") for note in notes])
+        self._keep(state)
+        return True
 
     def _usual(self, fact: FactDef) -> Value | None:
         """What Enter stands for at a question: what is assumed as long as nothing is said."""
@@ -175,7 +215,7 @@ class Dialogue:
         fact = question.fact
         match steer.word:
             case "?":
-                self.tell(wording.help_blocks(fact))
+                self.tell(wording.help_blocks(fact, *question.together))
             case "why":
                 rules = waiting_for(self.interviewer, self.state, fact.name)
                 effects = effects_of(self.interviewer, self.state, fact.name)
@@ -281,8 +321,10 @@ class Dialogue:
         likely = sure.likely and not self.offered and outcome.chosen is not None
         self.offered = self.offered or likely
         left = self.interviewer.questions_left(state)
-        answer = answered(outcome)
-        self.tell(wording.standing_blocks(outcome, answer, sure, self.names, left=left, offer=likely and left > 0))
+        facts = self.interviewer.advisor.vocabulary.facts
+        offer = likely and left > 0
+        told = wording.standing_blocks(outcome, answered(outcome), sure, self.names, facts, left=left, offer=offer)
+        self.tell(told)
 
     def _offer(self, done: Done) -> bool:
         """Let wishes and rarer facts be stated. True where the answer is wanted."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from datetime import datetime
 
@@ -30,6 +31,8 @@ _WORDS = {"?": "?", "help": "?", "why": "why", "back": "back", "edit": "edit", "
 _WORDS |= {"save": "save", "quit": "quit", "exit": "quit", "unknown": "unknown", "idk": "unknown"}
 _WORDS |= {"now": "now", "answer now": "now", "answer": "now", "enough": "now"}
 _WORDS |= {"don't know": "unknown", "dont know": "unknown", "not sure": "unknown"}
+#: So many letters may stand anywhere in a choice; fewer are found in words that mean something else.
+_LONG_ENOUGH = 4
 _TAKE_REST = frozenset({"edit", "save"})
 
 
@@ -50,6 +53,11 @@ def steering(line: str) -> Steer | None:
     if first.casefold() in _TAKE_REST:
         return Steer(first.casefold(), rest)
     return None
+
+
+def on_one_line(line: str) -> list[str]:
+    """The answers on a line to several facts: commas stand between them, but not inside a number (2,048)."""
+    return [part.strip() for part in re.split(r",(?!\d{3}\b)|;", line.strip())] if line.strip() else []
 
 
 def shown_choices(fact: FactDef) -> tuple[str, ...]:
@@ -116,6 +124,8 @@ def _chosen(fact: FactDef, text: str) -> str:
     spoken = {fold(choice): choice for choice in fact.choices} | fact.spellings
     spoken |= {fold(label): choice for choice, label in fact.choice_labels.items()}
     begun = sorted({choice for spelling, choice in spoken.items() if spelling.startswith(folded)})
+    if not begun and len(folded) >= _LONG_ENOUGH:
+        begun = sorted({choice for spelling, choice in spoken.items() if folded in spelling})
     if len(begun) == 1:
         return begun[0]
     if begun:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from datetime import datetime
 from pathlib import Path
 from typing import Any, get_args
@@ -52,7 +53,7 @@ class Session(Struct, frozen=True):
     file: Path
 
     def keep(self, state: State) -> None:
-        """Write the state, whole or not at all. Raises InputError where that cannot be done."""
+        """Write the state, whole or not at all. Raises InputError where that cannot be done; it repeats the answers."""
         value = {
             "format": FORMAT,
             "answers": [
@@ -71,7 +72,7 @@ class Session(Struct, frozen=True):
             output.save_private(self.file, json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
         except OSError as error:
             message = f"cannot keep the interview in {self.file}: {error.strerror or error}"
-            raise InputError(Problem("unwritable", message, fix="name another file with --session")) from error
+            raise InputError(Problem("unwritable", message, fix=_elsewhere(state))) from error
 
     def load(self) -> State:
         """The state that was kept. Raises InputError where the file holds none."""
@@ -87,6 +88,19 @@ class Session(Struct, frozen=True):
                 "not-a-session", f"{name} holds no interview: {error}", fix="begin one with: whichgpu ask"
             )
             raise InputError(problem) from error
+
+
+def _elsewhere(state: State) -> str:
+    """The command that goes on with what was answered, in another file: nothing is typed twice."""
+    stated = (f"{answer.fact}={_written(answer.value)}" for answer in state.answers if answer.value is not None)
+    sets = "".join(f" --set {shlex.quote(each)}" for each in stated)
+    return f"name another file: whichgpu ask --session FILE{sets}"
+
+
+def _written(value: Value | None) -> str:
+    if isinstance(value, tuple):
+        return ",".join(map(_written, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _answer(entry: dict[str, Any]) -> Answer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from whichgpu.cli.interview.replies import STEERING, shown_choices
 from whichgpu.cli.interview.wishes import WISHES, Wish
@@ -10,7 +10,7 @@ from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Pairs, Par
 from whichgpu.cli.render.facts import accepts
 from whichgpu.cli.render.figures import count_of, value_text
 from whichgpu.cli.render.names import Names
-from whichgpu.engine.advisor import Advisor, Outcome
+from whichgpu.engine.advisor import Advisor, NoAnswer, Outcome
 from whichgpu.engine.core import Value
 from whichgpu.engine.interview import Answer, Answered, Effect, Question, State, Sureness
 from whichgpu.engine.rules import FactDef, fold
@@ -40,10 +40,9 @@ def welcome(file: str) -> list[Block]:
 
 def wishes_blocks() -> list[Block]:
     """The head of the wishes."""
-    lines = [f"  {number}. {wish.title} ({wish.such_as})" for number, wish in enumerate(WISHES, start=1)]
     return [
         Paragraph("First, what you wish for. Enter leaves a wish open; skip leaves the rest open.", "strong"),
-        Verbatim("\n".join(lines)),
+        Bullets(tuple(Item(f"{wish.title} ({wish.such_as})") for wish in WISHES), 1),
     ]
 
 
@@ -60,19 +59,27 @@ def question_blocks(question: Question, number: int, usual: Value | None = None)
     shown = value_text(usual) if usual is not None else ""
     if fact.choices or fact.type == "bool":
         marked = [" (usual: Enter)" if usual is not None and choice in {usual, shown} else "" for choice in listed]
-        lines = [
-            f"  {index}. {_choice(fact, choice)}{mark}"
-            for index, (choice, mark) in enumerate(zip(listed, marked, strict=True), start=1)
-        ]
+        items = (f"{_choice(fact, choice)}{mark}" for choice, mark in zip(listed, marked, strict=True))
+        blocks.append(Bullets(tuple(Item(text) for text in items), 1))
         if usual is not None and not any(marked):
-            lines.append(f"  Enter: {shown}")
-        blocks.append(Verbatim("\n".join(lines)))
+            blocks.append(Verbatim(f"  Enter: {shown}"))
     elif fact.numeric:
         unit = f" {fact.unit}" if fact.unit and fact.unit not in _UNITS else ""
         enter = f"; Enter: {shown}{unit}, which is usual" if usual is not None else ""
         of = f", in {_UNITS.get(fact.unit, fact.unit)}" if fact.unit else ""
         blocks.append(Verbatim(f"  a number{of}{enter}"))
     return blocks
+
+
+def line_blocks(question: Question, number: int, usuals: Sequence[Value | None]) -> list[Block]:
+    """Several questions that one line answers; Enter takes what is usual."""
+    items = []
+    for fact, usual in zip((question.fact, *question.together), usuals, strict=True):
+        enter = f" (usual: {value_text(usual)})" if usual is not None else ""
+        items.append(Item(f"{fact.question}{enter}"))
+    says = "Together on one line, in this order, with commas between; unknown for what you do not know"
+    says += ", and Enter takes what is usual." if any(usual is not None for usual in usuals) else "."
+    return [Paragraph(says, "strong"), Bullets(tuple(items), number)]
 
 
 def _choice(fact: FactDef, choice: str) -> str:
@@ -82,14 +89,18 @@ def _choice(fact: FactDef, choice: str) -> str:
     return f"{label} ({choice})"
 
 
-def help_blocks(fact: FactDef) -> list[Block]:
-    """What a question means, what may be written, and what to do without an answer."""
-    rows = [("meaning", fact.meaning)] if fact.meaning else []
-    rows += [("help", fact.help)] if fact.help else []
-    rows += [("accepts", accepts(fact))]
-    rows += [("if you do not know", fact.unknown_help)] if fact.unknown_help else []
+def help_blocks(*facts: FactDef) -> list[Block]:
+    """What questions mean, what may be written, and what to do without an answer."""
+    blocks: list[Block] = []
+    for fact in facts:
+        rows = [("fact", fact.label or fact.name)] if len(facts) > 1 else []
+        rows += [("meaning", fact.meaning)] if fact.meaning else []
+        rows += [("help", fact.help)] if fact.help else []
+        rows += [("accepts", accepts(fact))]
+        rows += [("if you do not know", fact.unknown_help)] if fact.unknown_help else []
+        blocks.append(Pairs(tuple(rows)))
     steer = Bullets(tuple(Item(f"{word}: {does}") for word, does in STEERING.items()))
-    return [Pairs(tuple(rows)), Paragraph("You may also write:"), steer]
+    return [*blocks, Paragraph("You may also write:"), steer]
 
 
 def why_blocks(question: Question, rules: Sequence[str], effects: Sequence[Effect], names: Names) -> list[Block]:
@@ -130,7 +141,14 @@ def answer_text(answer: Answered, names: Names) -> str:
 
 
 def standing_blocks(
-    outcome: Outcome, answer: Answered, sure: Sureness, names: Names, *, left: int = 0, offer: bool = False
+    outcome: Outcome,
+    answer: Answered,
+    sure: Sureness,
+    names: Names,
+    labels: Mapping[str, FactDef],
+    *,
+    left: int = 0,
+    offer: bool = False,
 ) -> list[Block]:
     """Which plan is in front, how sure that is, and how much is left to ask.
 
@@ -139,6 +157,7 @@ def standing_blocks(
         answer: what of it must be stable.
         sure: in how many of the ways in which the rest could turn out it stays.
         names: of GPUs.
+        labels: the facts, by name.
         left: about how many questions are left; 0 says nothing of it.
         offer: say that this is sure enough to stop.
     """
@@ -147,7 +166,7 @@ def standing_blocks(
         text = f"These answers contradict each other: {', '.join(gap.facts)}. Change one with edit."
         return [Paragraph(text, "bad"), *[Paragraph(rule.because) for rule in gap.rules]]
     if answer.gpu is None:
-        return [Paragraph("No plan remains that the rules accept.", "bad")]
+        return [Paragraph(f"No plan remains that the rules accept.{_relaxing(gap, labels)}", "bad")]
     says = f"In front: {answer_text(answer, names)}. {_how_sure(sure, names)}"
     if left:
         says += f" About {count_of(left, 'question')} left."
@@ -155,6 +174,15 @@ def standing_blocks(
     if offer:
         blocks.append(Paragraph("The GPUs are as good as settled: now gives the answer, or go on.", "good"))
     return blocks
+
+
+def _relaxing(gap: NoAnswer | None, labels: Mapping[str, FactDef]) -> str:
+    """Which of the answers, taken back alone, would let a plan in."""
+    found = gap.find_relaxable() if gap is not None and gap.find_relaxable is not None else ()
+    if not found:
+        return ""
+    said = " or ".join(" and ".join(labels[name].label or name for name in facts) for facts in found)
+    return f" One would without what you said of {said}: edit {found[0][0]} changes it."
 
 
 def _how_sure(sure: Sureness, names: Names) -> str:

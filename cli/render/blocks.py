@@ -46,6 +46,7 @@ class Bullets(Struct, frozen=True):
     """A list of points."""
 
     items: tuple[Item, ...]
+    first: int | None = None  # numbered from here in text, where what is typed is a number of the list
 
 
 class Table(Struct, frozen=True):

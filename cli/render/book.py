@@ -155,6 +155,8 @@ class _Writer:
             yield f"- Status: {rule.status}"
         if rule.valid_until:
             yield f"- To be checked again after {rule.valid_until}"
+        for name, value in rule.responsible.stated().items():
+            yield f"- {name.replace('_', ' ').capitalize()}: {escaped(value)}"
         if rule.layer != self.lowest:
             yield f"- Layer: {escaped(rule.layer)}" + (f", in place of `{rule.replaces}`" if rule.replaces else "")
         yield f"- {count_of(len(rule.tests), 'test')}"

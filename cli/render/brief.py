@@ -169,7 +169,7 @@ def _next_steps(decision: JsonObject, names: Names, most: int) -> list[Block]:
     items = [Item(step) for step in list(_steps(decision, names))[:most]]
     foot = f"Decided {decision['decided_at'][:10]} for {aim_of(decision)}"
     if decision["knowledge"]["prices_as_of"]:
-        foot += f", with prices up to {decision['knowledge']['prices_as_of']}"
+        foot += f", with prices up to {decision['knowledge']['prices_as_of']}, without taxes"
     more = "More: --show memory,cost,reasons,advice,sources (or another section), --all, --save FILE for why and audit."
     return [Heading("What to do next", 3), Bullets((*items, Item(more))), Paragraph(f"{foot}.", "faint")]
 

@@ -20,7 +20,7 @@ _LABELS = (
     ("per thousand images or clips", "usd_per_1k_samples"),
 )
 _PRICED_BY = {
-    "owned": "You own these GPUs: the cost is what running them takes, power and, in a data centre, a share of staff.",
+    "owned": "You own these GPUs: the cost is the power that running them takes.",
     "purchase": (
         "Bought for a place of your own: all that owning costs over the horizon, spread over all its hours. A run pays "
         "for those between two runs as well: a month where it is not stated how busy the hardware is."
@@ -60,7 +60,8 @@ def basis_sentence(plan: JsonObject) -> str:
         return f"Assumed: scaled up from smaller machines at {_provider(cost['nearest_offer'])}; ask for a larger one."
     price, spot = cost["usd_per_hour"] or 0.0, cost.get("spot_usd_per_hour")
     words = _quotes(cost) if all(cost.get(key) for key in _RENTAL) else f"Rented from {_provider(offer)}."
-    return f"{words} Spot: about {usd(spot)}." if spot is not None and spot < price else words
+    words += f" Spot: about {usd(spot)}." if spot is not None and spot < price else ""
+    return words + _waiting(offer)
 
 
 def _rented_instead(cost: JsonObject) -> str:
@@ -75,7 +76,14 @@ def _rented_instead(cost: JsonObject) -> str:
 
 def _rented(offer: JsonObject) -> str:
     as_of = f"; price of {offer['as_of']}, so check it before you order" if offer["as_of"] else ""
-    return f"Rented from {_provider(offer)}{_machines(offer)}{as_of}."
+    return f"Rented from {_provider(offer)}{_machines(offer)}{as_of}.{_waiting(offer)}"
+
+
+def _waiting(offer: JsonObject) -> str:
+    """How long after the order it runs, and how many one customer gets, where the price list says so."""
+    days, quota = offer.get("lead_time_days"), offer.get("quota_gpus")
+    words = f" It runs {count_of(days, 'day')} after the order." if days else ""
+    return words + (f" One customer gets {count_of(quota, 'GPU')} of it at most." if quota else "")
 
 
 def _assumed(cost: JsonObject) -> str:

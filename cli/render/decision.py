@@ -37,6 +37,12 @@ _NO_ANSWER = {
     "contradictory": "No recommendation: what was said contradicts itself.",
 }
 
+#: What a section says that has nothing to show, where that wants a reason.
+_NOTHING = {
+    "launch": "No command is known for this: there are some for language models that are served by vLLM, SGLang or "
+    "llama.cpp, and for training."
+}
+
 
 def decision_blocks(
     decision: JsonObject, names: Names, *, everything: bool = False, sections: Sequence[str] | None = None
@@ -55,7 +61,10 @@ def decision_blocks(
     blocks = []
     for name in sections:
         found = SECTIONS[name](decision, names, everything)
-        blocks += found or [Heading(name.capitalize()), Paragraph("There is nothing to say of this.")]
+        blocks += found or [
+            Heading(name.capitalize()),
+            Paragraph(_NOTHING.get(name, "There is nothing to say of this.")),
+        ]
     return blocks
 
 
@@ -103,7 +112,7 @@ def _phases(decision: JsonObject, names: Names) -> list[Block]:
 
 def _colophon(decision: JsonObject) -> list[Block]:
     rulebook, knowledge = decision["rulebook"], decision["knowledge"]
-    prices = f" with prices up to {knowledge['prices_as_of']}" if knowledge["prices_as_of"] else ""
+    prices = f" with prices up to {knowledge['prices_as_of']}, without taxes" if knowledge["prices_as_of"] else ""
     text = (
         f"Decided {decision['decided_at']} for {aim_of(decision)}, by rulebook "
         f"{rulebook['digest'][:12]} and knowledge {knowledge['digest'][:12]}{prices}; "

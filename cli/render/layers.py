@@ -42,6 +42,9 @@ def layer_blocks(advisor: Advisor) -> list[Block]:
     for layer, knowledge in layers:
         changes = [change for change in advisor.rulebook.changes if change.layer == layer]
         blocks.append(Heading(f"Layer {layer}", 1))
+        stated = next(each.responsible.stated() for each in advisor.rulebook.layers if each.name == layer)
+        if stated:
+            blocks.append(Paragraph("; ".join(f"{name.replace('_', ' ')} {value}" for name, value in stated.items())))
         for kind in ("added", "replaced", "disabled"):
             items = tuple(_item(change) for change in changes if change.kind == kind)
             if items:

@@ -11,6 +11,8 @@ from whichgpu.engine.catalogue import Offer
 
 
 _HEADERS = ("GPU", "Count", "Per GPU", "Whole", "Spot", "Provider", "Region")
+#: Of what few lists say, the columns are shown where one of the offers has them.
+_SELDOM = {"quota_gpus": "Quota", "lead_time_days": "Days to wait"}
 
 
 def offer_list(offers: Sequence[Offer], most: int | None = None) -> list[Block]:
@@ -25,13 +27,16 @@ def offer_list(offers: Sequence[Offer], most: int | None = None) -> list[Block]:
     shapes: dict[tuple[object, ...], list[Offer]] = {}
     for offer in offers:
         shapes.setdefault((offer.gpu, offer.count, offer.provider, offer.instance, offer.spot_only), []).append(offer)
-    rows = tuple(_row(of_shape) for of_shape in list(shapes.values())[:most])
+    seldom = [name for name in _SELDOM if any(getattr(offer, name) is not None for offer in offers)]
+    rows = tuple(_row(of_shape, seldom) for of_shape in list(shapes.values())[:most])
+    headers = (*_HEADERS, *(_SELDOM[name] for name in seldom))
+    right = frozenset({1, 2, 3, 4, *range(len(_HEADERS), len(headers))})
     oldest, newest = min(offer.as_of for offer in offers), max(offer.as_of for offer in offers)
     lead = (
         f"{count_of(len(offers), 'offer')} of {count_of(len(shapes), 'machine')}, prices from {oldest} to {newest}, "
         "per hour and without taxes. Of machines in several regions the cheapest is shown."
     )
-    blocks: list[Block] = [Heading("Prices", 1), Paragraph(lead), Table(_HEADERS, rows, frozenset({1, 2, 3, 4}))]
+    blocks: list[Block] = [Heading("Prices", 1), Paragraph(lead), Table(headers, rows, right)]
     if len(shapes) > len(rows):
         more = (
             f"{len(shapes) - len(rows):,} more: narrow the list (--count, --region, --provider, --max-price) or --all."
@@ -40,7 +45,7 @@ def offer_list(offers: Sequence[Offer], most: int | None = None) -> list[Block]:
     return blocks
 
 
-def _row(of_shape: Sequence[Offer]) -> tuple[str, ...]:
+def _row(of_shape: Sequence[Offer], seldom: Sequence[str]) -> tuple[str, ...]:
     offer, firm = of_shape[0], not of_shape[0].spot_only
     regions = list(dict.fromkeys(each.region for each in of_shape if each.region))
     more = f" +{len(regions) - 1}" if len(regions) > 1 else ""
@@ -52,6 +57,7 @@ def _row(of_shape: Sequence[Offer]) -> tuple[str, ...]:
         usd(offer.spot_usd_per_hour) if offer.spot_usd_per_hour is not None else "",
         " ".join(part for part in (offer.provider, _instance(offer)) if part),
         f"{regions[0]}{more}" if regions else "",
+        *("" if (value := getattr(offer, name)) is None else f"{value:g}" for name in seldom),
     )
 
 
@@ -71,8 +77,7 @@ def updated_blocks(offers: Sequence[Offer], found: FoundPrices) -> list[Block]:
         items.append(Item(f"no list here knows {', '.join(sorted(found.others))}, taken as smaller clouds"))
     if found.unknown:
         names = ", ".join(sorted(found.unknown, key=lambda name: (-found.unknown[name], name))[:8])
-        items.append(
-            Item(f"left out, since the catalogue has no such GPU: {sum(found.unknown.values())} rows ({names})")
-        )
+        rows = count_of(sum(found.unknown.values()), "row")
+        items.append(Item(f"left out, since the catalogue has no such GPU: {rows} ({names})"))
     blocks: list[Block] = [Paragraph(lead + ", ".join(providers) + ".")]
     return [*blocks, Bullets(tuple(items))] if items else blocks

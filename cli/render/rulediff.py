@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph, Table
 from whichgpu.cli.render.figures import count_of, joined, number
-from whichgpu.engine.authoring import Comparison, Moved, Names, Region, RuleChange, Told
+from whichgpu.engine.authoring import Comparison, Moved, Names, Region, RuleChange, Told, by_task
 from whichgpu.engine.rules import Rule
 
 
@@ -26,6 +26,7 @@ _ASPECTS = {
     "encodes": "heuristics it encodes",
     "status": "status",
     "valid_until": "valid until",
+    "responsible": "who answers for it",
     "topic": "topic",
 }
 _PARTS = {
@@ -73,12 +74,18 @@ def _summary(found: Comparison) -> str:
 
 
 def _compared(found: Comparison) -> str:
-    words = {"example": "example", "scenario": "scenario", "test": "test inside a rule", "sample": "drawn at random"}
+    words = {
+        "example": "example",
+        "scenario": "scenario",
+        "test": "test inside a rule",
+        "region": "drawn where rules differ",
+        "sample": "drawn at random",
+    }
     plural = {"test": "tests inside rules"}
     said = []
     for origin, amount in found.compared.items():
         word = words[origin]
-        many = plural.get(origin, word if origin == "sample" else f"{word}s")
+        many = plural.get(origin, word if origin in {"sample", "region"} else f"{word}s")
         said.append(f"{amount} {word if amount == 1 else many}")
     if not said:
         return "No workload was decided: nothing differs that can change an answer."
@@ -98,6 +105,8 @@ def _rule(entry: Told) -> list[Block]:
     else:
         blocks.append(Bullets(tuple(Item(line) for line in _whole(rule))))
     blocks += [Paragraph(_region(region)) for region in entry.regions]
+    if change.decisive and not entry.exercised:
+        blocks.append(Paragraph("No workload that was compared exercised it.", "bad"))
     return blocks
 
 
@@ -161,7 +170,7 @@ def _names(names: Names) -> Item:
 
 def _workloads(found: Comparison, *, everything: bool) -> list[Block]:
     if not found.moved:
-        return [Heading("Workloads"), Paragraph("Every workload gets the same answer.", "good")]
+        return [Heading("Workloads"), Paragraph("Every workload gets the same answer.", "good"), *_unexercised(found)]
     counts = Counter(part for entry in found.moved for part in entry.parts)
     summary = tuple((_PARTS[part], str(counts[part])) for part in _PARTS if counts[part])
     blocks: list[Block] = [
@@ -172,9 +181,22 @@ def _workloads(found: Comparison, *, everything: bool) -> list[Block]:
     if by_rule:
         rows = tuple((rule, str(amount)) for rule, amount in sorted(by_rule.items(), key=lambda it: (-it[1], it[0])))
         blocks.append(Table(("Rule behind it", "Workloads"), rows[:_SHOWN], frozenset({1})))
-    shown = found.moved if everything else found.moved[:_SHOWN]
+    tasks = by_task(found.moved)
+    told = tuple((task, str(len(moved)), str(firm)) for task, (moved, firm) in tasks.items())
+    blocks.append(Table(("Task", "Workloads", "Another recommendation"), told, frozenset({1, 2})))
+    blocks += _unexercised(found)
+    shown = found.moved if everything else [moved[0] for moved, _ in tasks.values()]
     blocks.append(Bullets(tuple(_moved(entry) for entry in shown)))
     return [*blocks, *_more(len(found.moved) - len(shown), "workload")]
+
+
+def _unexercised(found: Comparison) -> list[Block]:
+    """The rules that differ and did nothing on any workload."""
+    idle = [entry.change.id for entry in found.rules if entry.change.decisive and not entry.exercised]
+    if not idle or not found.workloads:
+        return []
+    listed = joined(idle[:_SHOWN], "and") + (f" and {len(idle) - _SHOWN} more" if len(idle) > _SHOWN else "")
+    return [Paragraph(f"Not exercised by any workload: {listed}.", "bad")]
 
 
 def _moved(entry: Moved) -> Item:
@@ -182,7 +204,7 @@ def _moved(entry: Moved) -> Item:
     if entry.rules:
         below.append(f"by {joined(list(entry.rules[:4]), 'and')}")
     facts = ", ".join(f"{name}: {_fact(value)}" for name, value in entry.workload.facts.items() if name != "id")
-    if entry.workload.origin == "sample":
+    if entry.workload.origin in {"sample", "region"}:
         below.append(facts)
     return Item(f"{entry.workload.name} ({entry.workload.origin})", tuple(below))
 

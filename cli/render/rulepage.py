@@ -86,6 +86,8 @@ def _ground(rule: Rule, names: Names) -> Iterable[tuple[str, str]]:
     yield "status", rule.status
     if rule.valid_until:
         yield "valid until", rule.valid_until
+    for name, value in rule.responsible.stated().items():
+        yield name.replace("_", " "), value
     if rule.table:
         yield "row of", f"{rule.table} (hit policy {rule.hit})"
     if rule.layer:

@@ -86,10 +86,11 @@ def _heading(text: str, level: int, screen: Screen) -> list[str]:
 
 def _bullets(block: Bullets, screen: Screen) -> list[str]:
     lines: list[str] = []
-    for item in block.items:
-        first, *rest = _wrapped(item.text, screen.width - 2)
-        lines.append("- " + _toned(first, item.tone, screen))
-        lines.extend("  " + _toned(line, item.tone, screen) for line in rest)
+    for place, item in enumerate(block.items):
+        mark = "- " if block.first is None else f"  {block.first + place}. "
+        first, *rest = _wrapped(item.text, screen.width - len(mark))
+        lines.append(mark + _toned(first, item.tone, screen))
+        lines.extend(" " * len(mark) + _toned(line, item.tone, screen) for line in rest)
         for text in item.below:
             lines.extend("    " + _toned(line, "faint", screen) for line in _wrapped(text, screen.width - 4))
     return lines

@@ -78,7 +78,7 @@ def memory_chart(bars: Sequence[MemoryBar], colours: dict[str, int]) -> Markup:
             )
         )
     spoken = "; ".join(f"{b.label}: {gb(b.needed_gb)} needed of {gb(b.usable_gb)} usable on each GPU" for b in bars)
-    return _svg("memory", "Memory against capacity, per GPU", spoken, len(bars) * _ROW + 6, rows)
+    return svg("memory", "Memory against capacity, per GPU", spoken, len(bars) * _ROW + 6, rows)
 
 
 def waterfall(awards: Sequence[Award], total: float) -> Markup:
@@ -113,7 +113,7 @@ def waterfall(awards: Sequence[Award], total: float) -> Markup:
     height = (len(awards) + 1) * _ROW + 6
     rows.insert(0, tag("line", x1=zero, x2=zero, y1=0, y2=height, class_="axis"))
     spoken = "; ".join(f"{award.label} {signed(award.points)}" for award in awards) + f"; in all {signed(total)}"
-    return _svg("waterfall", "How the score adds up, in points", spoken, height, rows)
+    return svg("waterfall", "How the score adds up, in points", spoken, height, rows)
 
 
 def cost_chart(course: Course) -> Markup:
@@ -154,7 +154,7 @@ def cost_chart(course: Course) -> Markup:
         f"after the horizon of {course.horizon_months:.0f} months renting has cost {usd(course.rent_usd)} and owning "
         f"{usd(course.own_usd)}; {says}"
     )
-    return _svg("costs", "Cost over time", spoken, bottom + 38, rows)
+    return svg("costs", "Cost over time", spoken, bottom + 38, rows)
 
 
 def _rent_at(points: Sequence[tuple[float, float, float]], months: float) -> float:
@@ -175,7 +175,8 @@ def _mark(x: float, label: str, top: float, bottom: float, kind: str, right: flo
     return [tag("line", x1=x, x2=x, y1=top, y2=bottom, class_=kind), words]
 
 
-def _svg(name: str, title: str, spoken: str, height: float, rows: Iterable[Markup]) -> Markup:
+def svg(name: str, title: str, spoken: str, height: float, rows: Iterable[Markup]) -> Markup:
+    """A chart of ``WIDTH`` with its title, and the words for whoever does not see it."""
     head = join(tag("title", title, id=f"{name}-title"), tag("desc", spoken, id=f"{name}-words"))
     return tag(
         "svg",

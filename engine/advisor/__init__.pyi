@@ -35,6 +35,7 @@ from .losses import Loss as Loss, LossKind as LossKind, first_by_evidence as fir
 from .objectives import ObjectivesFile as ObjectivesFile, shipped_objectives as shipped_objectives
 from .outcome import (
     Judged as Judged,
+    NoAnswer as NoAnswer,
     Outcome as Outcome,
     PlanRound as PlanRound,
     Rejection as Rejection,
@@ -48,11 +49,10 @@ from .pipeline import (
     choice_on as choice_on,
     round_on as round_on,
 )
-from .procurement import Procurement as Procurement, compute as compute
+from .procurement import Procurement as Procurement, compared_facts as compared_facts, compute as compute
 from .rank import Objective as Objective
 from .round import run_round as run_round
 from .size_answer import size_workload as size_workload
-from .stages import fact_moments as fact_moments
 from .survey import (
     MeasureColumns as MeasureColumns,
     Measures as Measures,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Literal, cast, overload
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -154,6 +154,8 @@ class Advisor(Struct, frozen=True):
         described = []
         for layer, folder in zip(self.rulebook.layers, self.folders, strict=False):
             entry: part_types.RuleLayer = {"name": layer.name, "digest": layer.digest, "rules": layer.rules}
+            if stated := layer.responsible.stated():
+                entry["responsible"] = cast("part_types.Responsible", stated)
             if folder in laid:
                 entry["knowledge"] = laid[folder].digest
             if replaced := self._changed("replaced", layer.name):

@@ -4,6 +4,7 @@
    those whose cards and counts a guide names for the case. Only plans of the best tier can be the answer.
 2. Dominance: a plan that another of its tier beats clearly in both cost and speed cannot be the answer.
 3. Merit: a stated objective minimises its merit; preferences choose among the plans within its share of the best.
+   Of a job whose length is not known, more of the same card is no answer where it is no cheaper by the piece.
    While none is stated, the evidence decides, cost and speed weighed in. Where an equal, or a plan of the same tier,
    outweighs the plan that comes first so, in every count and form of its card, it stands in for it: a guide names a
    card for what it costs and does.
@@ -18,7 +19,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from whichgpu.engine.advisor.contenders import NONE, Contenders, Flags
-from whichgpu.engine.advisor.dominance import dominated_in_tier, outweighed
+from whichgpu.engine.advisor.dominance import dominated_in_tier, larger_for_nothing, outweighed
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.advisor.survey import known
 from whichgpu.engine.core import Codes, Numbers
@@ -86,6 +87,12 @@ def choose(contenders: Contenders, objective: Objective) -> Standings:
     if objective.stated and pool.any():
         limit = merits[pool].min() * (1 + objective.preference_share) * (1 + _CLOSE)
     eligible = pool & (merits <= limit)
+    if objective.stated and not objective.cost_exponent and eligible.any():
+        # What preferences may cost is a share of the time itself, not of the time that fewer GPUs are forgiven.
+        best = np.argmin(np.where(eligible, merits, np.inf))
+        eligible &= ~(c.measures.time > c.measures.time[best] * (1 + objective.preference_share) * (1 + _CLOSE))
+    if objective.stated and objective.cost_exponent:
+        eligible &= ~larger_for_nothing(c, eligible, objective.dominance_margin)
     evidence = (c.traits.place, c.traits.vram_gb, c.traits.count, merits, -np.round(c.score, 6))
     by_evidence = np.lexsort(evidence)
     first = next((row for row in by_evidence.tolist() if eligible[row]), NONE)

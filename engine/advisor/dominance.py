@@ -25,15 +25,30 @@ def dominated_in_tier(c: Contenders, ranks: Codes, objective: Objective) -> Code
 def outweighed(c: Contenders, ranks: Codes, objective: Objective) -> Codes:
     """For each plan the one that stands in for it if it comes first: an equal, else one of its own tier; or NONE.
 
-    More cards over PCIe or more machines are no reason to pay more for less, where evidence puts a plan first.
+    More cards over PCIe or more machines are no reason to pay more for less, where evidence puts a plan first; an
+    equal of the one that stands in so takes its place in turn.
     """
     equals = beaten_by_equals(c, objective)
-    return np.where(equals == NONE, _beaten_most_of(c, ranks, objective.dominance_margin), equals)
+    mates = _beaten_most_of(c, ranks, objective.dominance_margin)
+    beaten_too = (mates != NONE) & (equals[mates] != NONE)
+    return np.where(equals == NONE, np.where(beaten_too, equals[mates], mates), equals)
 
 
 def _beaten_most_of(c: Contenders, ranks: Codes, margin: float) -> Codes:
     """For each plan the one of the same rank that beats it most by the margin in both cost and speed, or NONE."""
     return _beaten_most(c, _beats(c, margin) & (ranks[:, None] == ranks), (_product(c),), _fronts(c, ranks))
+
+
+def larger_for_nothing(c: Contenders, among: Flags, margin: float) -> Flags:
+    """The plans of which fewer of the same card do a piece of work for as much money, but for the margin.
+
+    Only of jobs whose length is not known: nobody said that there is enough work for more.
+    """
+    cost, hourly, t = c.measures.cost, c.measures.usd_per_hour, c.traits
+    fewer = (t.family == _as_rows(t.family)) & (t.count < _as_rows(t.count)) & (hourly < _as_rows(hourly))
+    as_cheap = cost * (1 - margin) < _as_rows(cost)
+    found: Flags = (fewer & as_cheap & among).any(axis=1)
+    return found
 
 
 def dominated_plans(contenders: Contenders, margin: float) -> Codes:
@@ -51,7 +66,9 @@ def beaten_by_equals(contenders: Contenders, objective: Objective) -> Codes:
     c, t = contenders, contenders.traits
     beats = _beats(c, objective.dominance_margin)
     beats &= (c.proven[:, None] == c.proven) & (c.fallback[:, None] == c.fallback)
-    guided = c.in_count_band >= c.in_count_band[:, None]
+    # A guide that names this count of another card is content with it, the more so in fewer machines.
+    named = c.in_count_band | (np.isin(t.count, t.count[c.in_count_band]) & (t.nodes < t.nodes[:, None]))
+    guided = named >= c.in_count_band[:, None]
     rows, columns = t.each(_as_rows), t
     same_card, measures = columns.family == rows.family, (c.measures, c.measures.each(_as_rows))
     paid_anyway = paid_for_anyway(*measures, same_card=same_card)

@@ -18,6 +18,7 @@ from whichgpu.engine.plans import (
     Plan,
     Threshold,
     compare_costs,
+    facts_of_comparison,
     guide_thresholds,
     load_economics,
     nearest_flip,
@@ -71,6 +72,21 @@ def compute(
     return Procurement(
         figures, thresholds, nearest_flip(comparison), claims, comparison, owned_as.id if owned_as else None
     )
+
+
+def compared_facts(facts: Facts, plan: Plan | None, gpus: Mapping[str, Gpu]) -> dict[str, Value]:
+    """What rules read of the same comparison, and nothing of where it comes from.
+
+    Args:
+        facts: settled facts.
+        plan: the recommended plan.
+        gpus: the catalogue.
+    """
+    constants = load_economics()
+    comparison = compare_costs(facts, plan, constants, owned_as=_owned_as(plan, gpus, constants))
+    lines = guide_thresholds(facts, plan, comparison, constants)
+    claims = _of_the_comparison(comparison) | _of_the_lines(lines) | _of_the_plan(facts, plan, None)
+    return facts_of_comparison(comparison) | {name: values[0].value for name, values in claims.items()}
 
 
 def _owned_as(plan: Plan | None, gpus: Mapping[str, Gpu], constants: EconomicsConstants) -> Gpu | None:

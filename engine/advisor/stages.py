@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Iterable, Sequence, Set as AbstractSet
 from functools import cached_property
 from itertools import chain
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from whichgpu.engine.core import Calculator, Codes, Column, Facts, FactTable, Problem, RulebookError, column_of
 from whichgpu.engine.rules import (
+    MOMENTS,
     Default,
     Evaluation,
     FactResolver,
@@ -25,12 +26,11 @@ from whichgpu.engine.rules import (
     confirm,
     facts_read,
     fire,
+    latest,
     levels,
 )
 
 
-#: The moments of a decision, in order. A fact can be read from its moment on.
-MOMENTS = ("intake", "plan", "survey", "outcome")
 NOTHING = Resolution(())
 #: Resolutions of distinct matches that a rule set keeps.
 MOST_KEPT = 1024
@@ -199,8 +199,7 @@ def prepare(
     """
     derive = rulebook.of_stage("derive", "workload")
     advise = rulebook.of_stage("advise", "workload")
-    moments = fact_moments(derive + advise, vocabulary)
-    by_moment = {moment: tuple(r for r in derive if _moment(r, moments) == moment) for moment in MOMENTS}
+    by_moment = {moment: tuple(r for r in derive if moment_of(r, vocabulary) == moment) for moment in MOMENTS}
     if late := by_moment["plan"]:
         message = "a workload rule cannot read what belongs to one plan"
         raise RulebookError([Problem("late-fact", f"{rule.id}: {message}", rule.place) for rule in late])
@@ -219,23 +218,7 @@ def prepare(
     )
 
 
-def fact_moments(rules: Iterable[Rule], vocabulary: Vocabulary) -> dict[str, str]:
-    """The moment from which each fact is settled: as declared, or later where its rules read later facts."""
-    rules = tuple(rules)
-    rank = {name: MOMENTS.index(fact.available) for name, fact in vocabulary.facts.items()}
-    changed = True
-    while changed:
-        changed = False
-        for rule in rules:
-            reads = max((rank.get(name, 0) for name in rule.reads), default=0)
-            needed = MOMENTS.index("outcome") if rule.stage == "advise" else reads
-            for fact in rule.writes:
-                if rank.get(fact, 0) < needed:
-                    rank[fact] = needed
-                    changed = True
-    return {name: MOMENTS[index] for name, index in rank.items()}
-
-
-def _moment(rule: Rule, moments: Mapping[str, str]) -> str:
-    touched = rule.reads | rule.writes
-    return MOMENTS[max((MOMENTS.index(moments.get(name, "intake")) for name in touched), default=0)]
+def moment_of(rule: Rule, vocabulary: Vocabulary) -> str:
+    """The phase in which a derive rule on the workload fires: the last of what it reads and sets."""
+    last = latest(vocabulary.facts[name] for name in rule.reads | rule.writes)
+    return last.available if last else MOMENTS[0]

@@ -8,8 +8,16 @@ from .book.links import (
     topic_graph as topic_graph,
 )
 from .diff.answers import Edition as Edition, answer_of as answer_of
-from .diff.comparing import Comparison as Comparison, Moved as Moved, Names as Names, Told as Told, compare as compare
+from .diff.comparing import (
+    Comparison as Comparison,
+    Moved as Moved,
+    Names as Names,
+    Told as Told,
+    by_task as by_task,
+    compare as compare,
+)
 from .diff.rulediff import Region as Region, RuleChange as RuleChange
+from .diff.touched import Touched as Touched, touched_by as touched_by
 from .diff.workloads import (
     Named as Named,
     example_workloads as example_workloads,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -36,6 +36,7 @@ def lint_rulebook(
     models: Mapping[str, ModelSpec] | None = None,
     run_sources: frozenset[str] = frozenset(),
     catalogue: CatalogueView | None = None,
+    required: Sequence[str] = (),
 ) -> list[Finding]:
     """What the checks find, sorted by place.
 
@@ -51,6 +52,7 @@ def lint_rulebook(
         models: those of the catalogue.
         run_sources: the sources that tell of measured runs.
         catalogue: GPUs and names that exist; what it lacks is not checked.
+        required: what every rule has to state of who answers for it: ``author`` and the like.
     """
     given = frozenset(produced)
     settled_by_rules = {fact for rule in rulebook.rules for fact in rule.writes} - frozenset(calculated or {})
@@ -69,6 +71,7 @@ def lint_rulebook(
         catalogue or CatalogueView(),
         models or {},
         run_sources,
+        tuple(required),
     )
     places = {rule.id: rule.place for rule in rulebook.rules}
     found = (finding for check in ALL_CHECKS for finding in check.run(context))
@@ -88,7 +91,7 @@ _FIGURE = re.compile(r"^(?P<number>\d[\d,]*(?:\.\d+)?)\s*(?P<unit>%|[A-Za-z/]+)"
 _LIMIT = re.compile(r"(?P<fact>[a-z][a-z_.0-9]*)\s*(?:[<>=]=?|in)\s*(?P<numbers>[\[{]?\d[\d., e]*)")
 
 
-def inspect(advisor: Advisor, today: date) -> list[Finding]:
+def inspect(advisor: Advisor, today: date, required: Sequence[str] = ()) -> list[Finding]:
     """What the checks find in the rulebook, sorted by place. ``today`` is the day by which a rule may be too old.
 
     Where layers lie over the rules that come with the program, they alone are judged: what they make of the rules
@@ -106,6 +109,7 @@ def inspect(advisor: Advisor, today: date) -> list[Finding]:
         run_sources=frozenset(key for key, source in advisor.knowledge.sources.items() if source.runs),
         heuristic_numbers=heuristic_numbers(*guide_folders(advisor)),
         catalogue=catalogue_view(advisor.knowledge),
+        required=required,
     )
     below = {rule.id for rule in advisor.rulebook.rules if rule.layer in layers_below(advisor)}
     return [_as_note(each) if below and not _in_layers(each, advisor, below) else each for each in found]

@@ -178,6 +178,8 @@ class Offer(FrozenModel, omit_defaults=True):
     as_of: str  # ISO date
     source: str
     committed_source: str | None = None  # of the committed prices, where it is not the source of the row
+    quota_gpus: int | None = None  # how many GPUs of it the provider lets one customer have at once
+    lead_time_days: float | None = None  # from the order until it runs
     spot_only: bool = False  # no firm price: usd_per_hour is the interruptible one too
     own: bool = False  # of the user's own list or of a layer: it goes before what the snapshot says
 

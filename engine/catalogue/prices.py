@@ -29,6 +29,7 @@ _REQUIRED = ("provider", "provider_class", "gpu", "count", "as_of", "source")
 _NUMBER = re.compile(r"\d+(\.\d+)?([eE][-+]?\d+)?\Z|\.\d+\Z")
 _MOST_USD = 1e6
 _MOST_COUNT = 100_000
+_MOST_DAYS = 2000
 _MOST_PROBLEMS = 40
 
 #: What a GPU name in a price list means: an id or a family, or None; and what it may have meant.
@@ -195,7 +196,8 @@ def _offer(row: _Row, resolve: Resolve | None) -> Offer | None:
         known = f"one of {', '.join(PROVIDER_CLASSES)}"
         row.blame("provider_class", "unknown-provider-class", f"{fields['provider_class']!r} is not known", near, known)
     gpu = _gpu(row, resolve)
-    count = _count(row)
+    count, quota = _count(row, "count") or 1, _count(row, "quota_gpus")
+    lead_time = _days(row)
     prices = {column: row.price(column) for column in COLUMNS if column.endswith("usd_per_hour")}
     firm, spot = prices["usd_per_hour"], prices["spot_usd_per_hour"]
     if firm is None and spot is None and not row.problems:
@@ -207,6 +209,7 @@ def _offer(row: _Row, resolve: Resolve | None) -> Offer | None:
         return None
     stated: dict[str, Any] = {column: fields.get(column) or None for column in COLUMNS}
     stated |= prices | {"gpu": gpu, "count": count, "usd_per_hour": spot if firm is None else firm}
+    stated |= {"quota_gpus": quota, "lead_time_days": lead_time}
     return Offer(**stated, spot_only=firm is None)
 
 
@@ -222,13 +225,22 @@ def _gpu(row: _Row, resolve: Resolve | None) -> str | None:
     return found
 
 
-def _count(row: _Row) -> int:
-    text = row.fields["count"]
+def _count(row: _Row, column: str) -> int | None:
+    text = row.fields.get(column, "")
     if text and not (text.isdecimal() and text.isascii() and 1 <= int(text[:9]) <= _MOST_COUNT):
         fix = "leave fractions of a GPU out"
-        row.blame("count", "not-a-count", f"count is {text!r}, not a whole number of GPUs from 1", fix=fix)
-        return 1
-    return int(text or 1)
+        row.blame(column, "not-a-count", f"{column} is {text!r}, not a whole number of GPUs from 1", fix=fix)
+        return None
+    return int(text) if text else None
+
+
+def _days(row: _Row) -> float | None:
+    text = row.fields.get("lead_time_days", "")
+    if text and not (_NUMBER.match(text) and float(text) <= _MOST_DAYS):
+        fix = f"write days, from 0 to {_MOST_DAYS:,}"
+        row.blame("lead_time_days", "not-days", f"lead_time_days is {text!r}, not a number of days", fix=fix)
+        return None
+    return float(text) if text else None
 
 
 def _is_day(text: str) -> bool:

@@ -35,6 +35,9 @@ VOCABULARY_FILES = ("vocabulary.yaml", "codes.yaml")
 #: Files of constants of which a layer may hold some, with ``because:``.
 CONSTANT_FILES = ("economics.yaml", "plans.yaml", "objectives.yaml", "tasks.yaml")
 
+#: Who answers for a layer.
+LAYER_FILE = "layer.yaml"
+
 #: Files and folders of a layer that add to the catalogue. Every other ``*.yaml`` in the folder holds rules.
 CATALOGUE_FILES = (
     "gpus.yaml",
@@ -47,6 +50,7 @@ CATALOGUE_FILES = (
     "heuristics.yaml",
     "coverage.yaml",
     "policy.yaml",
+    LAYER_FILE,
     *CONSTANT_FILES,
     "prices.csv",
 )

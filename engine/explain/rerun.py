@@ -80,6 +80,7 @@ class WhatIfSearch:
     objective: str | None  # where the facts do not bring it about
     decided_at: datetime
     limit: int
+    watch: Callable[[int], object] | None = None  # told 1 with every decision
     made: int = 0
     _context: ProbingContext = field(init=False)
     _of_some: dict[frozenset[str], ProbingContext] = field(default_factory=dict)
@@ -125,6 +126,8 @@ class WhatIfSearch:
             if self.made >= self.limit:
                 raise OutOfDecisionsError
             self.made += 1
+            if self.watch:
+                self.watch(1)
             self._known[key] = decide()
         return self._known[key]
 

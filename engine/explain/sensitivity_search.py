@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,7 +72,13 @@ class Sensitivity(Struct, frozen=True):
     complete: bool
 
 
-def sensitivity(decision: Mapping[str, Any], advisor: Advisor, *, limit: int = SENSITIVITY_DECISIONS) -> Sensitivity:
+def sensitivity(
+    decision: Mapping[str, Any],
+    advisor: Advisor,
+    *,
+    limit: int = SENSITIVITY_DECISIONS,
+    watch: Callable[[int], object] | None = None,
+) -> Sensitivity:
     """Vary each fact alone: stated ones, assumed ones, and those that are still open.
 
     A number is tried at the thresholds of the rules that read it, at the figures of plans that rules hold against it,
@@ -84,13 +90,14 @@ def sensitivity(decision: Mapping[str, Any], advisor: Advisor, *, limit: int = S
         decision: in the shape of the contract.
         advisor: decides again.
         limit: how many re-decisions may be made.
+        watch: told 1 with every re-decision.
 
     Raises:
         InputError: the recorded facts are not taken any more.
     """
     given = recorded_facts(decision, advisor)
     objective = unstated_objective(decision, given, advisor)
-    what_if = WhatIfSearch(advisor, given, objective, recorded_moment(decision), limit)
+    what_if = WhatIfSearch(advisor, given, objective, recorded_moment(decision), limit, watch)
     base = what_if.outcome()
     if base is None:  # The recorded facts were read, so they decide; this tells the type checker.
         return Sensitivity(Answered(None, None, "undecided"), (), (), what_if.made, limit, complete=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from whichgpu.engine.advisor import better_words
+from whichgpu.engine.advisor import better_words, ratio_words
 from whichgpu.engine.core import InputError, Problem, nearest_words
 from whichgpu.engine.explain.derivation import Phrases, Step, StepBuilder, to_dict
 from whichgpu.engine.explain.differences import shown
@@ -98,7 +98,7 @@ class Explainer:
         steps = [*self._stands_in(plan), self._score(plan), self._count(plan)]
         cost = self._known(("plan.usd_per_hour",), scope)
         speed = self._known(("speed.tokens_per_s", "speed.samples_per_s", "speed.hours"), scope)
-        steps += [*speed[:1], *cost]
+        steps += [*speed[:1], *cost, *(self._passed_over() if chosen else ())]
         others = self.evidence.decision["alternatives"] if chosen else ()
         if others and others[0]["score"] is not None:
             steps.append(Step(f"next best: {self._name(others[0])}, {self.standing(others[0])}", "conclusion"))
@@ -116,6 +116,23 @@ class Explainer:
         whole = self.evidence.plans.get(first["id"])
         return (Step(says, "conclusion", steps=(self._score(whole),) if whole else ()),)
 
+    def _passed_over(self) -> tuple[Step, ...]:
+        """The plans that cost less and are faster than the answer, with what decided against each, at what price."""
+        steps = []
+        for entry in self.evidence.decision["recommendation"].get("chosen_over") or ():
+            cost, pace = entry["cost_ratio"], entry["speed_ratio"]
+            if cost and pace and cost < 1 < pace:
+                better = f"{ratio_words(cost, of_cost=True)} and {ratio_words(pace, of_cost=False)}"
+                price = f"that makes the work {ratio_words(1 / cost, of_cost=True)}"
+                says = f"not {self._name(entry)}, {better}: {_passed_over_for(entry)}; {price}"
+                steps.append(Step(says, "conclusion"))
+        return tuple(steps)
+
+    def _ground(self, plan: str | None) -> str | None:
+        """What decided for the answer and against a plan that would have been better; None of others."""
+        over = self.evidence.decision["recommendation"].get("chosen_over") or ()
+        return next((_passed_over_for(entry) for entry in over if entry["id"] == plan), None)
+
     def standing(self, plan: Mapping[str, Any]) -> str:
         """Why a plan that does the work is not the answer."""
         best = self.evidence.decision["recommendation"]
@@ -123,8 +140,9 @@ class Explainer:
             return "judged because it was named"
         lost_at = plan.get("below_for")
         if lost_at == "dominated":
-            by = self.evidence.plans.get(plan.get("dominated_by", ""))
-            return f"{self._name(by) if by else plan.get('dominated_by', 'another plan')} is cheaper and faster"
+            by, ground = self.evidence.plans.get(plan.get("dominated_by", "")), self._ground(plan.get("dominated_by"))
+            better = f"{self._name(by) if by else plan.get('dominated_by', 'another plan')} is cheaper and faster"
+            return f"{better}; against that one: {ground}" if ground else better
         if lost_at == "merit":
             return f"too far behind the best by the stated objective, {self.evidence.decision['objective']}"
         if lost_at in _BELOW_FOR:
@@ -273,6 +291,12 @@ class Explainer:
 
     def _gpu_name(self, gpu: str) -> str:
         return self.gpu_names.get(gpu, gpu)
+
+
+def _passed_over_for(entry: Mapping[str, Any]) -> str:
+    """What decided against a plan that the answer was chosen over, with the ground of the rule behind it."""
+    ground = entry["because"].rstrip(".")
+    return f"{_BELOW_FOR[entry['reason']]} ({ground})" if entry["reason"] in _BELOW_FOR else ground
 
 
 def _points(entry: TraceEntry) -> str:

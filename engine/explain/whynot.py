@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -68,7 +68,13 @@ class WhyNot(Struct, frozen=True):
 
 
 def why_not(
-    decision: Mapping[str, Any], gpu: str, advisor: Advisor, *, limit: int = WHY_NOT_DECISIONS, phrases: Phrases
+    decision: Mapping[str, Any],
+    gpu: str,
+    advisor: Advisor,
+    *,
+    limit: int = WHY_NOT_DECISIONS,
+    phrases: Phrases,
+    watch: Callable[[int], object] | None = None,
 ) -> WhyNot:
     """What stands against a GPU, by the present rulebook.
 
@@ -78,6 +84,7 @@ def why_not(
         advisor: decides again.
         limit: how many re-decisions the search for the nearest change may make.
         phrases: for the words of the derivation.
+        watch: told 1 with every re-decision.
 
     Raises:
         InputError: there is no such GPU, or the recorded facts are not taken any more.
@@ -97,7 +104,7 @@ def why_not(
     search = None
     if standing not in ("recommended", "not planned"):
         objective = unstated_objective(decision, again.workload.given, advisor)
-        what_if = WhatIfSearch(advisor, again.workload.given, objective, recorded_moment(decision), limit)
+        what_if = WhatIfSearch(advisor, again.workload.given, objective, recorded_moment(decision), limit, watch)
         influencing = influencing_facts(advisor, outcome, gpus)
         search = nearest_changes(what_if, influencing, gpus, advisor.vocabulary.facts)
     chosen = outcome.chosen

@@ -26,7 +26,7 @@ from whichgpu.engine.interview.rule_groups import groups_of
 from whichgpu.engine.interview.rule_index import Line, RuleIndex, RuleView
 from whichgpu.engine.interview.score_bounds import Field, ScoreBounds
 from whichgpu.engine.plans import candidate_plans
-from whichgpu.engine.rules import ConsiderCounts
+from whichgpu.engine.rules import ConsiderCounts, probing
 
 
 @dataclass(slots=True)
@@ -65,9 +65,12 @@ class OpenRejections:
         return PossibleOutcome(frozenset(rejecting), frozenset(unproven), frozenset(behind))
 
     def returning(self, rules: AbstractSet[str], plan_facts: Facts) -> frozenset[str]:
-        """The askable facts that could bring back a plan which these rules reject; empty where one is sure to stand."""
+        """The askable facts that could bring back a plan which these rules, all of which wait, reject.
+
+        Empty where one of them is sure to stand.
+        """
         waiting = [view for view in self.waiting if view.rule.id in rules]
-        if len(waiting) < len(rules) or any(self._truths(view, plan_facts)[0] == {True} for view in waiting):
+        if any(self._truths(view, plan_facts)[0] == {True} for view in waiting):
             return frozenset()
         return frozenset(cause for view in waiting for cause in self.open_facts.behind(view.reads))
 
@@ -125,7 +128,7 @@ def open_choice_of(rule_index: RuleIndex, outcome: Outcome, open_facts: OpenFact
         if outcome.no_answer is not None and outcome.no_answer.kind == "contradictory":
             causes |= open_facts.behind(name for rule in outcome.no_answer.rules for name in rule.reads)
         return OpenChoice(ScoreBounds(), open_facts, causes)
-    real = {plan.id for plan in outcome.round.plans} if outcome.round else set()
+    real = set(outcome.round.plans.ids) if outcome.round else set()
     possible = {entry.ranked.plan.id: open_rejections.possible(entry) for entry in plan_round.judged}
     rejecting = {
         name: causes
@@ -161,6 +164,7 @@ def extra_counts(rule_index: RuleIndex, facts: Mapping[str, Value], open_facts: 
     return Extra(tuple(sorted(counts)), open_facts.behind(name for view in waiting for name in view.reads))
 
 
+@probing()
 def _wider_round(rule_index: RuleIndex, outcome: Outcome, extra: Extra) -> PlanRound:
     """The round with the plans of those counts as well."""
     context = rule_index.advisor.context
@@ -172,7 +176,12 @@ def _wider_round(rule_index: RuleIndex, outcome: Outcome, extra: Extra) -> PlanR
 
 def _returning(open_rejections: OpenRejections, plan_round: PlanRound) -> frozenset[str]:
     """Askable facts that could bring back a plan which is rejected only as long as they are open."""
-    found = (open_rejections.returning({rule.id for rule in r.rules}, r.facts) for r in plan_round.rejections)
+    waiting = {view.rule.id for view in open_rejections.waiting}
+    found = (
+        open_rejections.returning(names, plan_round.rejections[place].facts)
+        for place, rules in enumerate(plan_round.rejected_by)
+        if (names := {rule.id for rule in rules}) <= waiting
+    )
     return frozenset().union(*found)
 
 

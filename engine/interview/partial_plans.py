@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -130,9 +130,9 @@ _LARGE = 1e6
 
 @dataclass(slots=True)
 class PlanShapes:
-    """Which open facts shape the plans of a state, and which plan facts the others still move."""
+    """Which open fact shapes the plans of a state, and which plan facts the others still move."""
 
-    shaping: tuple[str, ...] = ()
+    shaping: tuple[str, ...] = ()  # the first that does so alone, or all that do so together
     moved: dict[str, frozenset[str]] = field(default_factory=dict)  # plan fact -> askable facts that move it
     silent: frozenset[str] = frozenset()  # read while planning, and tried without effect on what ranks plans
 
@@ -143,6 +143,7 @@ class PlanVariations:
 
     rule_index: RuleIndex
     _made: dict[tuple[object, ...], PartialPlans | None] = field(default_factory=dict)
+    told: dict[str, Value] = field(default_factory=dict)  # the value of each fact that last made a difference
     _last: tuple[dict[str, Value], tuple[int, ...], PartialPlans, PlanShapes] | None = None
 
     def partial_plans(self, given: Mapping[str, Value], counts: tuple[int, ...] = ()) -> PartialPlans:
@@ -168,12 +169,12 @@ class PlanVariations:
         topics: Sequence[Sequence[str]],
         counts: tuple[int, ...] = (),
     ) -> PlanShapes:
-        """Which open facts shape the plans, up to the first topic in which one does.
+        """The first open fact that shapes the plans, or what the open facts move where none does.
 
         Args:
             given: what is known.
             open_facts: what is open.
-            topics: open askable facts, topic by topic, in the order in which topics are asked.
+            topics: open askable facts, topic by topic, in the order in which they are asked.
             counts: of GPUs, that rules may yet want planned: they are among the plans whatever is answered.
         """
         base = self.partial_plans(given, counts)
@@ -181,43 +182,25 @@ class PlanVariations:
         if found is not None:
             return found
         concerned = open_facts.behind(open_facts.values if base.copied else base.read)
-        moved: dict[str, frozenset[str]] = {}
-        silent: frozenset[str] = frozenset()
-
-        def vary(names: Sequence[str]) -> frozenset[str] | None:
-            """The plan facts that move as these facts vary together; None where plans or their ranking do."""
-            tried = (self.tried({**given, **each}, counts) for each in assignments(self.rule_index, names, open_facts))
-            moving: frozenset[str] = frozenset()
-            for other in tried:
-                differ = difference(base, other) if other is not None else frozenset()
-                if differ is None:
-                    return None
-                moving |= differ
-            return moving
-
-        for topic in topics:
-            group = [name for name in topic if name in concerned]
-            together = vary(group)
-            if together is None:
-                return PlanShapes(self._alone(group, vary))
-            silent |= frozenset(group)
-            moved |= {name: moved.get(name, frozenset()).union(group) for name in together}
-        found = PlanShapes((), moved, silent)
-        self._last = (_without(given, silent), counts, base, found)
+        groups = [[name for name in topic if name in concerned] for topic in topics]
+        trial = _Trial(self, base, given, counts, open_facts)
+        for few in (True, False):
+            moved: dict[str, frozenset[str]] = {}
+            for group in filter(None, groups):
+                together = trial.vary(group, few=few)
+                if together is None:
+                    return PlanShapes(trial.first(group))
+                moved |= {name: moved.get(name, frozenset()).union(group) for name in together}
+        found = PlanShapes((), moved, frozenset().union(*groups))
+        self._last = (_without(given, found.silent), counts, base, found)
         return found
 
-    def _alone(self, group: Sequence[str], vary: Callable[[Sequence[str]], frozenset[str] | None]) -> tuple[str, ...]:
-        """The facts of a group, which together shape the plans, that do so by themselves."""
-        facts = self.rule_index.advisor.vocabulary.facts
-        rest = sorted(group, key=lambda name: facts[name].askable != "always")
-        alone = []
-        while rest:
-            name = rest.pop(0)
-            if vary([name]) is None:
-                alone.append(name)
-                if vary(rest) is not None:
-                    break  # None of the others does anything, even together.
-        return tuple(sorted(alone or group))  # What shows only together is each one's doing.
+    def shape_alone(
+        self, given: Mapping[str, Value], open_facts: OpenFacts, names: Sequence[str], counts: tuple[int, ...] = ()
+    ) -> tuple[str, ...]:
+        """Those of some open facts of which two values are enough to see that they shape the plans by themselves."""
+        trial = _Trial(self, self.partial_plans(given, counts), given, counts, open_facts)
+        return tuple(name for name in names if trial.vary([name], few=True) is None)
 
     def _still_stands(
         self, given: Mapping[str, Value], counts: tuple[int, ...], base: PartialPlans
@@ -232,21 +215,81 @@ class PlanVariations:
         return found if unread and kept and difference(plans, base) is not None else None
 
 
-def assignments(rule_index: RuleIndex, group: Sequence[str], open_facts: OpenFacts) -> list[dict[str, Value]]:
-    """Values to try: each fact runs through its own, all of the group side by side."""
+@dataclass(slots=True)
+class _Trial:
+    """Varies open facts from one state."""
+
+    variations: PlanVariations
+    base: PartialPlans
+    given: Mapping[str, Value]
+    counts: tuple[int, ...]
+    open_facts: OpenFacts
+
+    def vary(self, names: Sequence[str], *, few: bool = False) -> frozenset[str] | None:
+        """The plan facts that move as these facts vary together; None where plans or their ranking do.
+
+        ``few`` tries two values of each: enough to find most of what shapes plans, and no proof that nothing does.
+        """
+        moving: frozenset[str] = frozenset()
+        told = self.variations.told
+        for each in assignments(self.variations.rule_index, names, self.open_facts, told, few=few):
+            other = self.variations.tried({**self.given, **each}, self.counts)
+            differ = difference(self.base, other) if other is not None else frozenset()
+            if differ is None:
+                if len(names) == 1:
+                    told |= each
+                return None
+            moving |= differ
+        return moving
+
+    def first(self, group: Sequence[str]) -> tuple[str, ...]:
+        """The first fact of a group, which together shape the plans, that does so by itself."""
+        for few in (True, False):
+            for name in group:
+                if self.vary([name], few=few) is None:
+                    return (name,)
+        return tuple(sorted(group))  # What shows only together is each one's doing.
+
+
+def assignments(
+    rule_index: RuleIndex,
+    group: Sequence[str],
+    open_facts: OpenFacts,
+    told: Mapping[str, Value] | None = None,
+    *,
+    few: bool = False,
+) -> list[dict[str, Value]]:
+    """Values to try: each fact runs through its own, all of the group side by side.
+
+    Args:
+        rule_index: rules and producers.
+        group: facts that vary.
+        open_facts: what each may be.
+        told: values that have made a difference before; they are tried first.
+        few: two values of each: the ends.
+    """
     probes = {name: _probes(rule_index, name, open_facts) for name in group}
+    if few:
+        probes = {name: values[:2] for name, values in probes.items()}
+    elif told:
+        known = {name: [told[name]] for name in probes if told.get(name) in probes[name]}
+        probes = {name: list(dict.fromkeys([*known.get(name, ()), *values])) for name, values in probes.items()}
     rounds = max((len(values) for values in probes.values()), default=0)
     return [{name: values[index % len(values)] for name, values in probes.items() if values} for index in range(rounds)]
 
 
 def _probes(rule_index: RuleIndex, name: str, open_facts: OpenFacts) -> list[Value]:
-    """The values of a fact that are tried: all choices, or ends and constants of its domain."""
+    """The values of a fact that are tried, the ends first: all choices, or ends and constants of its domain."""
     values = [value for value in (open_facts.values.get(name) or rule_index.values[name] or ()) if value is not None]
     fact = rule_index.advisor.vocabulary.facts[name]
     if not fact.numeric:
-        return values[:32]
+        return _ends_first(values[:32])
     numbers = sorted({value for value in values if isinstance(value, int | float) and value <= _LARGE})
-    return list(spread(numbers, _MOST_PROBES))
+    return _ends_first(spread(numbers, _MOST_PROBES))
+
+
+def _ends_first(values: Sequence[Value]) -> list[Value]:
+    return [*values[:1], *values[:0:-1]]
 
 
 def _without(given: Mapping[str, Value], names: frozenset[str]) -> dict[str, Value]:

@@ -8,6 +8,7 @@ from datetime import datetime
 from itertools import groupby
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from whichgpu.engine.advisor import Advisor, Decision, DecisionContext, Judged, Outcome, Workload
 from whichgpu.engine.core import Value
@@ -19,7 +20,7 @@ from whichgpu.engine.interview.resolving import live_rules, open_facts_over
 from whichgpu.engine.interview.rule_index import RuleIndex, index_rules
 from whichgpu.engine.interview.state import State
 from whichgpu.engine.interview.sureness import Sureness, Ways, usual_values
-from whichgpu.engine.interview.verdict import Verdicts, verdicts_of, with_comparison
+from whichgpu.engine.interview.verdict import Verdicts, compared, verdicts_of
 from whichgpu.engine.rules import FactDef, ResolvedFacts, probing
 
 
@@ -86,10 +87,16 @@ def pick(weights: Mapping[str, float], rule_index: RuleIndex, state: State) -> s
 _READ_BY_RANKING = frozenset({"objective"})
 #: What the name of a model would tell.
 _TOLD_BY_NAME = ("param_count_b", "model_family", "is_moe")
-#: While the plans are open, this share of the open facts comes to be asked (mean of ``benchmarks/interview.py``).
-ASKED_SHARE = 0.55
+#: Of the facts that are open for a reason, this share comes to be asked, a line for each (``benchmarks/interview.py``).
+ASKED_SHARE = {"start": 0.3, "plans": 0.3, "choice": 0.8, "verdict": 0.15}
 #: Facts by which others are looked up: asked before the facts that they resolve.
 KEYS = ("model_name",)
+#: Facts that people know together and write on one line: how much is served, what a batch holds, how much is used.
+ON_ONE_LINE = (
+    ("context_tokens", "peak_qps", "concurrency"),
+    ("batch_size_per_gpu", "seq_len_tokens", "image_px", "train_tokens_b"),
+    ("utilization_pct", "project_months", "monthly_cloud_spend_usd"),
+)
 #: Facts by which more plans stand or fall than by any other, and which nobody has to look up: asked next.
 EARLY = ("deployment_site",)
 
@@ -100,6 +107,7 @@ class Question(Struct, frozen=True):
     fact: FactDef
     bears_on: str  # "start", "plans", "choice" or "verdict"
     also_open: tuple[str, ...] = ()  # other facts that would be asked for the same reason
+    together: tuple[FactDef, ...] = ()  # of these, the ones asked on the same line
 
 
 class Done(Struct, frozen=True):
@@ -134,6 +142,7 @@ class Interviewer:
     context: DecisionContext | None = None  # for what is only tried; one that keeps plans saves most of the work
     ways: Ways = field(init=False)
     _steps: dict[State, Question | Done] = field(default_factory=dict)
+    _views: dict[State, View] = field(default_factory=dict)
     _outcomes: dict[tuple[tuple[str, Value], ...], Decision] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -167,9 +176,8 @@ class Interviewer:
         step = self.next_question(state)
         if isinstance(step, Done):
             return 0
-        if step.bears_on in {"choice", "verdict"}:
-            return 1 + len(step.also_open)
-        return max(1, round(ASKED_SHARE * len(self.view(state).open)))
+        waiting = step.also_open if step.bears_on in {"choice", "verdict"} else self.view(state).open
+        return 1 + round(ASKED_SHARE[step.bears_on] * len(waiting))
 
     def _next_step(self, state: State) -> Question | Done:
         facts = self.advisor.vocabulary.facts
@@ -183,12 +191,24 @@ class Interviewer:
         early = [name for name in EARLY if name in view.open and name not in state.skipped]
         if early and not any(name in view.open for name in _TOLD_BY_NAME):
             return Question(facts[early[0]], "plans", tuple(name for name in view.open if name not in early))
-        topics = by_topic(view.open, facts, last=state.skipped)
+        topics = self._in_order(view, state)
         extra = extra_counts(self.rule_index, view.intake.facts, view.open_facts)
         shapes = self.variations.shapes(view.given, view.open_facts, topics, extra.counts)
         if shapes.shaping:
-            return self._ask(dict.fromkeys(shapes.shaping, 1.0), "plans", view, state)
+            asked = self._ask(dict.fromkeys(shapes.shaping, 1.0), "plans", view, state)
+            mates = [name for name in self._mates(asked.fact.name, view, state) if name not in asked.also_open]
+            alone = self.variations.shape_alone(view.given, view.open_facts, mates, extra.counts)
+            return replace(asked, together=(*asked.together, *(facts[name] for name in alone)))
         return self._choose(state, view, shapes, extra)
+
+    def _in_order(self, view: View, state: State) -> list[list[str]]:
+        """The open facts by topic, in each those first that no other answer makes pointless and more rules read."""
+        facts, readers = self.advisor.vocabulary.facts, self.rule_index.readers
+
+        def place(name: str) -> tuple[bool, bool, int, str]:
+            return name in view.later, facts[name].askable != "always", -readers.get(name, 0), name
+
+        return [sorted(topic, key=place) for topic in by_topic(view.open, facts, last=state.skipped)]
 
     def _choose(self, state: State, view: View, shapes: PlanShapes, extra: Extra) -> Question | Done:
         """The plans stand: can the choice among them still change, or the verdict?"""
@@ -207,7 +227,10 @@ class Interviewer:
             verdicts = verdicts.beside(other, heir.causes)
         weights = {name: float(n) for name, n in verdicts.causes.items() if name in view.open}
         if weights and not verdicts.settled:
-            return self._ask(weights, "verdict", view, state)
+            asked = self._ask(weights, "verdict", view, state)
+            # One answer that tells most of the verdict is asked alone: it may be all that is needed.
+            alone = weights[asked.fact.name] >= _STAY * verdicts.entropy
+            return replace(asked, together=()) if alone else asked
         unasked = unasked_of(self.rule_index, view.open, view.open_facts, shapes, choice, verdicts)
         return Done(unasked, self._offered(view))
 
@@ -215,7 +238,16 @@ class Interviewer:
         """The question after one of these facts."""
         chosen = pick(view.now(weights), self.rule_index, state)
         others = tuple(sorted(name for name in weights if name != chosen))
-        return Question(self.advisor.vocabulary.facts[chosen], bears_on, others)
+        facts = self.advisor.vocabulary.facts
+        near = weights[chosen] * _STAY
+        mates = [name for name in self._mates(chosen, view, state) if weights.get(name, 0.0) >= near]
+        return Question(facts[chosen], bears_on, others, tuple(facts[name] for name in mates))
+
+    def _mates(self, chosen: str, view: View, state: State) -> list[str]:
+        """Open facts that are known together with one, and that no other answer makes pointless."""
+        lines = [line for line in ON_ONE_LINE if chosen in line]
+        late = {*view.later, *state.skipped, chosen}
+        return [name for line in lines for name in line if name in view.open and name not in late]
 
     def sureness(self, state: State) -> Sureness:
         """In how many of the ways in which what is open could turn out the answer stays."""
@@ -223,6 +255,11 @@ class Interviewer:
 
     def view(self, state: State) -> View:
         """What is known at a state and what is open."""
+        if state not in self._views:
+            self._views[state] = self._viewed(state)
+        return self._views[state]
+
+    def _viewed(self, state: State) -> View:
         given = state.given
         intake, _ = self.advisor.context.resolve(given)
         open_names = tuple(
@@ -250,8 +287,9 @@ class Interviewer:
 
     def _verdicts(self, outcome: Outcome, judged: Judged | None, open_facts: OpenFacts) -> Verdicts:
         shared = outcome.round.survey.facts if outcome.round else outcome.intake.facts
-        known, wider = with_comparison(self.rule_index, shared, judged.ranked.plan if judged else None, open_facts)
-        return verdicts_of(self.rule_index, {**known, **(judged.facts if judged else {})}, wider)
+        own = judged.facts if judged else {}
+        plan = judged.ranked.plan if judged else None
+        return verdicts_of(self.rule_index, compared(self.rule_index, {**shared, **own}, plan, open_facts))
 
     def _offered(self, view: View) -> tuple[str, ...]:
         """Wishes and rare facts that nobody stated and that some rule which may still hold reads."""

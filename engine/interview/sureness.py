@@ -19,8 +19,10 @@ from whichgpu.engine.rules import FactDef, probing, spread
 #: In so many ways the open facts are filled in. The share of them that keep the answer is then within 20 points of that
 #: of all ways at 95 percent, enough to tell nearly sure from open; each way is a decision that is waited for.
 WAYS = 25
+#: After so many ways it is plain where most of them change the answer: the rest are not tried.
+_FEW = 8
 #: Where GPU and count stay in this share of ways, the answer may be taken (``benchmarks/interview.py`` measures it).
-LIKELY = 0.85
+LIKELY = 0.75
 #: At most so many values of one number are drawn: the plans are made anew for each.
 _MOST_VALUES = 4
 #: As often as this an open fact stays open: people do not know everything.
@@ -60,12 +62,14 @@ class Ways:
             open_names: the facts that are filled in.
         """
         found: list[Answered] = []
+        kept = 0
         names = [name for name in open_names if self.values.get(name)]
         for way in range(2 * WAYS if names else 0):  # Some contradict themselves.
             answer = self._answer({**given, **self._drawn(way, names)})
             if answer is not None:
                 found.append(answer)
-            if len(found) == WAYS:
+                kept += (answer.gpu, answer.count) == (base.gpu, base.count)
+            if len(found) == WAYS or (len(found) == _FEW and kept <= _FEW // 2):
                 break
         if not found:
             return Sureness(1, 1, 1)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
+import random
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from math import prod
 
 from msgspec import Struct, field
 
-from whichgpu.engine.advisor import compute
+from whichgpu.engine.advisor import compared_facts
 from whichgpu.engine.core import Facts, Value
 from whichgpu.engine.interview.partial_plans import Watched
-from whichgpu.engine.interview.possible_outcomes import ALWAYS, OpenFacts, Truths, combinations, overlays, truths_of
+from whichgpu.engine.interview.possible_outcomes import ALWAYS, OpenFacts, Truths, truths_of
 from whichgpu.engine.interview.rule_index import VERDICT, ProcurementRules, RuleIndex, RuleView, written_constants
 from whichgpu.engine.plans import Plan
 from whichgpu.engine.rules import evaluate
@@ -18,15 +22,17 @@ from whichgpu.engine.rules import evaluate
 
 #: What the answer says where no rule gives a verdict.
 NONE_GIVEN = "undecided"
-#: At so many joint values of what is open the comparison of costs is computed; with more, its figures may be anything.
+#: Up to so many joint values of what is open the comparison of costs is computed for each; of more, for a sample.
 _MOST_COMPARISONS = 64
+_SAMPLED = 48
 
 
 class Verdicts(Struct, frozen=True):
     """The verdicts that some completion could bring, and the askable facts on which it depends."""
 
     possible: frozenset[Value]
-    causes: Mapping[str, float] = field(default_factory=dict)  # askable fact -> how much its answer would tell
+    causes: Mapping[str, float] = field(default_factory=dict)  # askable fact -> how much its answer would tell, in nats
+    entropy: float = 0.0  # of the verdict over the sample, in nats
 
     @property
     def settled(self) -> bool:
@@ -39,42 +45,73 @@ class Verdicts(Struct, frozen=True):
         weights = {**other.causes, **self.causes}
         if len(possible) > max(len(self.possible), len(other.possible)):
             weights = {**causes, **weights}
-        return Verdicts(possible, weights)
+        return Verdicts(possible, weights, max(self.entropy, other.entropy))
 
 
-def with_comparison(
-    rule_index: RuleIndex, facts: Facts, plan: Plan | None, open_facts: OpenFacts
-) -> tuple[dict[str, Value], OpenFacts]:
-    """The facts with the figures of renting and owning, and the open facts with those figures that are open."""
+class Draw(Struct, frozen=True):
+    """One way in which what is open could turn out: the values, the figures that follow, and the verdict on both."""
+
+    values: Mapping[str, Value | None]
+    figures: Mapping[str, Value]
+    verdict: Value
+
+
+class Comparison(Struct, frozen=True):
+    """Renting and owning compared while facts are open."""
+
+    facts: Mapping[str, Value]  # what is known, with the figures as things stand
+    open_facts: OpenFacts  # with the figures that move
+    draws: tuple[Draw, ...] = ()
+
+
+def compared(rule_index: RuleIndex, facts: Facts, plan: Plan | None, open_facts: OpenFacts) -> Comparison:
+    """Compare renting with owning over joint values of what is open.
+
+    All joint values of the facts that the comparison reads, where they are few; else a fixed sample, half of whose
+    values are ends of domains, since the sums rise or fall with each number.
+    """
     watched = Watched(facts)
-    figures = _figures(watched, plan, rule_index)
+    figures = compared_facts(watched, plan, rule_index.advisor.knowledge.gpus)
     known = {**facts, **figures}
-    hidden = sorted(open_facts.values if watched.copied else watched.read & open_facts.values.keys())
-    if not hidden:
-        return known, open_facts
-    causes = open_facts.behind(hidden)
-    numeric = [name for name in hidden if open_facts.values[name] is None]
-    drawn = [figures]
-    if not numeric and combinations(hidden, open_facts) <= _MOST_COMPARISONS:
-        for overlay in overlays(hidden, open_facts):
-            changed = {name: value for name, value in {**facts, **overlay}.items() if value is not None}
-            drawn.append(_figures(changed, plan, rule_index))
-        names = {name for each in drawn for name in each}
-        spread = {name: {each.get(name) for each in drawn} for name in names}
-        return known, _opened(open_facts, {n: v for n, v in spread.items() if len(v) > 1}, rule_index, causes)
-    facts_of = rule_index.advisor.vocabulary.facts
-    moving = {n for n, fact in facts_of.items() if fact.available == "outcome" and fact.scope == "workload"}
-    moving -= _OF_THE_PLAN | {VERDICT}
-    return known, _opened(open_facts, {name: set() for name in moving}, rule_index, causes)
+    read = open_facts.values.keys() if watched.copied else watched.read & open_facts.values.keys()
+    hidden = {name: _tried(rule_index, name, open_facts) for name in sorted(read)}
+    rules = rule_index.procurement_rules.views
+    others = {name for view in rules for name in view.reads} & open_facts.values.keys() - read
+    beside = {name: _tried(rule_index, name, open_facts) for name in sorted(others)}
+    draws = []
+    for overlay in _joint(hidden, beside):
+        changed = {name: value for name, value in {**facts, **overlay}.items() if value is not None}
+        found = compared_facts(changed, plan, rule_index.advisor.knowledge.gpus) if hidden else figures
+        draws.append(Draw(overlay, found, _verdict(rule_index.procurement_rules, {**changed, **found})))
+    names = {name for draw in draws for name in draw.figures} | figures.keys()
+    spread = {name: {figures.get(name), *(draw.figures.get(name) for draw in draws)} for name in names}
+    moving = {name: values for name, values in spread.items() if len(values) > 1}
+    wider = _opened(open_facts, moving, rule_index, open_facts.behind(hidden))
+    return Comparison(known, wider, tuple(draws))
 
 
-#: Outcome facts that the plan alone decides, whatever else is answered.
-_OF_THE_PLAN = frozenset({"already_owned", "desk_card"})
+def _tried(rule_index: RuleIndex, name: str, open_facts: OpenFacts) -> tuple[Value | None, ...]:
+    """What a fact may be, with the values that stand for a domain that is not listed; None, that it stays open."""
+    values = open_facts.values[name] or rule_index.values.get(name) or ()
+    return tuple(dict.fromkeys((None, *values)))
 
 
-def _figures(facts: Facts, plan: Plan | None, rule_index: RuleIndex) -> dict[str, Value]:
-    claims = compute(facts, plan, gpus=rule_index.advisor.knowledge.gpus).claims
-    return {name: values[0].value for name, values in claims.items()}
+def _joint(
+    hidden: Mapping[str, Sequence[Value | None]], beside: Mapping[str, Sequence[Value | None]]
+) -> Iterator[dict[str, Value | None]]:
+    """Joint values of the facts that the comparison reads, each with some of those that rules alone read."""
+    chance = random.Random(len(hidden))  # noqa: S311 - a fixed sample, and no secret
+    every = prod(len(values) for values in hidden.values())
+    rows = product(*hidden.values()) if every <= _MOST_COMPARISONS else None
+    for _ in range(min(every, _MOST_COMPARISONS) if rows else _SAMPLED):
+        row = next(rows) if rows else tuple(_drawn(values, chance) for values in hidden.values())
+        yield dict(zip(hidden, row, strict=True)) | {name: chance.choice(values) for name, values in beside.items()}
+
+
+def _drawn(values: Sequence[Value | None], chance: random.Random) -> Value | None:
+    return (
+        chance.choice((values[1], values[-1])) if len(values) > 1 and chance.random() < 0.5 else chance.choice(values)
+    )
 
 
 def _opened(
@@ -83,36 +120,47 @@ def _opened(
     wider = OpenFacts(dict(open_facts.values), dict(open_facts.causes))
     facts = rule_index.advisor.vocabulary.facts
     for name in sorted(spread.keys() & facts.keys()):  # No rule reads a figure that is no fact.
-        values = sorted(spread[name] or {True, False, None}, key=str)
-        wider.add(name, tuple(values) if facts[name].type == "bool" else None, causes)
+        wider.add(name, None if facts[name].numeric else tuple(sorted(spread[name], key=str)), causes)
     return wider
 
 
-def verdicts_of(rule_index: RuleIndex, facts: Facts, open_facts: OpenFacts) -> Verdicts:
-    """The verdicts that may come of these facts, and how much each open fact would tell of them.
+def verdicts_of(rule_index: RuleIndex, compared: Comparison) -> Verdicts:
+    """The verdicts that may come of what is known, and how much each open fact would tell of them.
 
-    An answer tells the more, the fewer verdicts are left once it is in, on average over its possible values.
+    A fact tells what its value takes off the entropy of the verdict over the sample.
     """
-    procurement_rules = rule_index.procurement_rules
+    facts, open_facts, procurement_rules = compared.facts, compared.open_facts, rule_index.procurement_rules
     truths = {view.rule.id: truths_of(view.lines, facts, open_facts) for view in procurement_rules.views}
     possible = _possible(procurement_rules, truths, facts, open_facts)
     if len(possible) == 1:
         return Verdicts(possible)
-    told = {}
     waiting = [view for view in procurement_rules.views if {True} < truths[view.rule.id]]
     # The askable facts behind rules that wait, with how many wait for each.
     waited_for = Counter(cause for view in waiting for cause in open_facts.behind(view.reads))
-    for name, rules in waited_for.items():
-        values = [value for value in open_facts.values.get(name) or () if value is not None]
-        readers = [view for view in procurement_rules.views if name in view.reads and True in truths[view.rule.id]]
-        left = []
-        for value in values:
-            lifted = open_facts.without(name, value)
-            changed = {view.rule.id: truths_of(view.lines, facts, lifted) for view in readers}
-            left.append(len(_possible(procurement_rules, {**truths, **changed}, facts, lifted)))
-        average = sum(left) / len(left) if left else float(len(possible))
-        told[name] = len(possible) - average + rules / 1000
-    return Verdicts(possible, told)
+    entropy = _entropy(Counter(draw.verdict for draw in compared.draws))
+    told = {name: entropy - _left(name, compared.draws) + rules / 1000 for name, rules in waited_for.items()}
+    return Verdicts(possible, told, entropy)
+
+
+def _left(name: str, draws: Sequence[Draw]) -> float:
+    """The entropy of the verdict over the sample that is left once a fact is known, in nats."""
+    by_value: dict[Value | None, Counter[Value]] = {}
+    for draw in draws:
+        by_value.setdefault(draw.values.get(name), Counter())[draw.verdict] += 1
+    return sum(_entropy(found) * found.total() for found in by_value.values()) / len(draws)
+
+
+def _entropy(found: Counter[Value]) -> float:
+    return -sum(n / found.total() * math.log(n / found.total()) for n in found.values())
+
+
+def _verdict(procurement_rules: ProcurementRules, facts: Facts) -> Value:
+    """The verdict where nothing is open."""
+    truths = {view.rule.id: truths_of(view.lines, facts, _NOTHING_OPEN) for view in procurement_rules.views}
+    return next(iter(sorted(_possible(procurement_rules, truths, facts, _NOTHING_OPEN), key=str)))
+
+
+_NOTHING_OPEN = OpenFacts()
 
 
 def _possible(

@@ -78,7 +78,8 @@ def _unsized(maker: PlanMaker, which: Ints, asked: Mapping[int, str], stated: in
     for count, why in ({stated: "stated"} if stated else counts).items():
         most = maker.columns.fabrics.most[maker.columns.links.fabric[which]]
         place = np.flatnonzero((count <= most) | (count in {1, stated}))
-        picks.append(picks_of(place, columns_of([Layout(data=count)] * len(place)), why))
+        one = columns_of([Layout(data=count)])
+        picks.append(picks_of(place, one.take(np.zeros(len(place), np.intp)), why))
     return put_together(picks)
 
 

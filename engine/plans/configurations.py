@@ -114,8 +114,12 @@ def _further(maker: PlanMaker, which: Ints, smallest: Ints, asked: Mapping[int, 
     owned = np.minimum([maker.owned(gpu) for gpu in gpus], most)
     if not owned.any():
         return
-    counts = np.concatenate([fabrics.counts[fabric], owned[:, None]], axis=1)
-    place, step = np.nonzero((counts >= smallest[:, None]) & (counts <= owned[:, None]))
+    # Of cards that are there nobody has to take a number that is rented out.
+    most_inside = min(int(owned.max()), int(fabrics.node_gpus[fabric].max()))
+    each = np.broadcast_to(np.arange(1, most_inside + 1), (len(which), most_inside))
+    each = np.where(each <= fabrics.node_gpus[fabric][:, None], each, 0)
+    counts = np.concatenate([fabrics.counts[fabric], owned[:, None], each], axis=1)
+    place, step = np.nonzero((counts >= smallest[:, None]) & (counts <= owned[:, None]) & (counts > 0))
     yield _where_they_fit(maker, which, place, counts[place, step], "owned")
 
 

@@ -14,6 +14,8 @@ from .inference.firing import Level as Level, confirm as confirm, fire as fire, 
 from .language.compiling import Compiled as Compiled, compile_expr as compile_expr, evaluate as evaluate
 from .language.domains import (
     Domains as Domains,
+    Span as Span,
+    bounds as bounds,
     compares_with_constant as compares_with_constant,
     constants as constants,
     constants_compared as constants_compared,
@@ -31,6 +33,7 @@ from .language.tree import (
     And as And,
     Arith as Arith,
     Compare as Compare,
+    CompareOp as CompareOp,
     Const as Const,
     Expr as Expr,
     FactRef as FactRef,
@@ -67,6 +70,7 @@ from .rulebook.grammar import (
     EACH_OF_STAGE as EACH_OF_STAGE,
     ID_PATTERN as ID_PATTERN,
     REASONS as REASONS,
+    RESPONSIBLE_KEYS as RESPONSIBLE_KEYS,
     STAGES as STAGES,
     Key as Key,
 )
@@ -82,6 +86,7 @@ from .rulebook.model import (
     KnownNames as KnownNames,
     Preference as Preference,
     Quantity as Quantity,
+    Responsible as Responsible,
     Rule as Rule,
     Rulebook as Rulebook,
     RuleTest as RuleTest,
@@ -90,6 +95,7 @@ from .rulebook.model import (
     Verdict as Verdict,
 )
 from .rulebook.order import levels as levels, rows_above as rows_above, shortest_circle as shortest_circle
+from .rulebook.phases import MOMENTS as MOMENTS, latest as latest
 from .rulebook.policy import POLICY_TOPIC as POLICY_TOPIC
 from .rulebook.provenance import source_heads as source_heads
 from .rulebook.reading import Fields as Fields, Reader as Reader, kind_of as kind_of

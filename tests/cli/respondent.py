@@ -9,6 +9,7 @@ from whichgpu import Advisor
 from whichgpu.cli.interview.replies import answer_to, understood
 from whichgpu.cli.interview.wishes import WISHES
 from whichgpu.engine.interview import Done, Interviewer, State
+from whichgpu.engine.rules import FactDef
 
 
 MOMENT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -42,23 +43,28 @@ def lines_for(
             fact, reading = understood(advisor.vocabulary.facts[wish.facts[0]], lines[-1], advisor, MOMENT)
             state = state.answer(fact.name, reading.value, lines[-1], "stated")
     while not isinstance(step := interviewer.next_question(state), Done):
-        fact = step.fact
-        for steer in (before or {}).get(fact.name, []):
+        facts = (step.fact, *step.together)
+        for steer in [line for fact in facts for line in (before or {}).get(fact.name, [])]:
             lines += [steer, state.answers[-1].written] if steer == "back" else [steer]
             state = _edited(state, steer, advisor)
-        line = answers.get(fact.name, "unknown")
-        lines.append(line)
-        if line == "now":
-            return lines
-        if line == "":
-            settled = interviewer.decide(state).outcome.intake.resolved[fact.name]
-            state = state.answer(fact.name, settled.claim.value, "", "usual")
-            continue
-        value = None if line == "unknown" else understood(fact, line, advisor, MOMENT)[1].value
-        if value is None and fact.unknown_means:
-            value = fact.unknown_means
-        state = state.answer(fact.name, value, line)
+        said = [answers.get(fact.name, "unknown") for fact in facts]
+        if "now" in said:
+            return [*lines, "now"]
+        lines.append(", ".join(said) if any(line != "unknown" for line in said) else "unknown")
+        for fact, line in zip(facts, said, strict=True):
+            state = _answered(state, fact, line, interviewer)
     return [*lines, *(after_all or [""])]
+
+
+def _answered(state: State, fact: FactDef, line: str, interviewer: Interviewer) -> State:
+    """The state after a line to one fact."""
+    if line == "":
+        settled = interviewer.decide(state).outcome.intake.resolved[fact.name]
+        return state.answer(fact.name, settled.claim.value, "", "usual")
+    value = None if line == "unknown" else understood(fact, line, interviewer.advisor, MOMENT)[1].value
+    if value is None and fact.unknown_means:
+        value = fact.unknown_means
+    return state.answer(fact.name, value, line)
 
 
 def _edited(state: State, steer: str, advisor: Advisor) -> State:

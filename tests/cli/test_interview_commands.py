@@ -273,6 +273,7 @@ def test_a_session_that_cannot_be_written_is_refused(whichgpu: Whichgpu, tmp_pat
     ran = whichgpu("ask", "--session", str(blocked / "s.json"), stdin="skip\ninference\n")
     assert ran.code == 2
     assert "cannot keep the interview" in ran.err
+    assert "whichgpu ask --session FILE --set task=inference" in ran.err
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Six whole interviews against golden transcripts, one of them on a real pseudo-terminal as well.
+"""Seven whole interviews against golden transcripts, one of them on a real pseudo-terminal as well.
 
 After a change of rules or wording: ``WHICHGPU_NEW_GOLDENS=1 pytest tests/cli/test_interview_transcripts.py``, then read
 what changed.
@@ -121,9 +121,9 @@ INTERVIEWS: dict[str, tuple[dict[str, str], dict[str, list[str]], list[str]]] = 
         SERVING,
         {
             "weight_precision": ["?", "sixteen", "why"],
-            "serving_mode": ["back"],
+            "context_tokens": ["a few"],
+            "serving_mode": ["show", "edit 8 4k", "back"],
             "lifecycle_stage": ["quit"],
-            "concurrency": ["show", "edit 8 4k", "a few", ""],
         },
         [""],
     ),
@@ -146,7 +146,7 @@ INTERVIEWS: dict[str, tuple[dict[str, str], dict[str, list[str]], list[str]]] = 
 }
 #: Fewer than a person is told of, which would take most of the time of these tests.
 WAYS = 4
-ON_A_TERMINAL = ("serving_with_help",)
+ON_A_TERMINAL = ("vision_with_a_wish",)
 
 
 @pytest.fixture(scope="module")

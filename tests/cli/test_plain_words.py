@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 import pytest
 
 from whichgpu import Advisor
-from whichgpu.cli.interview.replies import steering, understood
+from whichgpu.cli.interview.replies import on_one_line, steering, understood
 from whichgpu.cli.interview.typing_lines import completing_line, names_for
 from whichgpu.cli.interview.wishes import WISHES
-from whichgpu.cli.interview.wording import offer_blocks, question_blocks, standing_blocks
+from whichgpu.cli.interview.wording import line_blocks, offer_blocks, question_blocks, standing_blocks
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.screen import Screen
 from whichgpu.cli.render.text import to_text
@@ -48,6 +48,7 @@ MOMENT = datetime(2026, 11, 22, 12, tzinfo=UTC)
         ("deadline_hours", "3 days", "deadline_hours", 72),
         ("objective", "money", "objective", "cheapest"),
         ("objective", "a fair mix", "objective", "balanced"),
+        ("deployment_site", "data centre", "deployment_site", "datacenter"),
     ],
 )
 def test_it_is_understood(asked: str, written: str, fact: str, value: object, advisor: Advisor) -> None:
@@ -102,7 +103,7 @@ def test_now_steers_and_enter_is_marked(advisor: Advisor) -> None:
 def test_how_sure_in_words(sure: Sureness, says: str, advisor: Advisor) -> None:
     outcome = advisor.decide({"task": "inference", "model_name": "llama-3.1-8b"}, decided_at=MOMENT).outcome
     answer = Answered("nvidia-a30", 1, "rent")
-    text = to_text(standing_blocks(outcome, answer, sure, Names(), left=3, offer=sure.likely), Screen(300))
+    text = to_text(standing_blocks(outcome, answer, sure, Names(), {}, left=3, offer=sure.likely), Screen(300))
     assert says in text
     assert "About 3 questions left." in text
     assert ("now gives the answer" in text) is sure.likely
@@ -118,3 +119,27 @@ def test_models_and_cards_complete_as_they_are_typed(advisor: Advisor) -> None:
     assert "nvidia-rtx-3090" in names_for(facts["gpus_owned"], advisor)
     assert names_for(facts["concurrency"], advisor) == names_for(None, advisor) == []
     assert completing_line(facts["model_name"], advisor) is None  # No terminal.
+
+
+@pytest.mark.parametrize(
+    ("line", "parts"),
+    [
+        ("8k, 5 per second, 40 users", ["8k", "5 per second", "40 users"]),
+        ("2,048, 5", ["2,048", "5"]),
+        ("1,2", ["1", "2"]),
+        (" , 3", ["", "3"]),
+        ("", []),
+    ],
+)
+def test_a_line_of_several_answers(line: str, parts: list[str]) -> None:
+    assert on_one_line(line) == parts
+
+
+def test_several_questions_on_a_line_wrap_below_their_numbers(advisor: Advisor) -> None:
+    facts = advisor.vocabulary.facts
+    question = Question(facts["context_tokens"], "plans", (), (facts["peak_qps"], facts["concurrency"]))
+    text = to_text(line_blocks(question, 8, [2048, None, 1]), Screen(50))
+    assert "  8. How many tokens" in text
+    assert "\n     question and answer together? (usual: 2,048)" in text
+    assert "  10. How many users wait" in text
+    assert all(len(line) <= 50 for line in text.splitlines())

@@ -53,7 +53,7 @@ def test_a_skypilot_catalogue_is_taken(whichgpu: Whichgpu, skypilot: Path) -> No
     ran = whichgpu("prices", "update", str(skypilot), "--as-of", TODAY, "--partial")
     assert ran.code == 0, ran.err
     assert "4 offers of 1 provider brought, as of 2026-11-20: aws." in ran.out
-    assert "1 rows (M60)" in ran.out
+    assert "1 row (M60)" in ran.out
     own = [offer for offer in _offers(whichgpu, "--provider", "aws") if offer["own"]]
     by_instance = {offer["instance"]: offer for offer in own}
     a100 = by_instance["p4d.24xlarge"]
@@ -144,7 +144,12 @@ def test_what_gpuhunt_collects_is_taken(whichgpu: Whichgpu, monkeypatch: pytest.
     ("arguments", "holds"),
     [
         (("h100", "--count", "8"), lambda offer: "h100" in offer["gpu"] and offer["count"] == "8"),
-        (("--region", "EU", "--max-price", "1"), lambda offer: "eu" in offer["region"].lower()),
+        (
+            ("--region", "EU", "--max-price", "1"),
+            lambda offer: "us" not in offer["region"],
+        ),
+        (("8xa100", "--region", "asia"), lambda offer: offer["count"] == "8" and "us" not in offer["region"]),
+        (("l4", "--region", "west1"), lambda offer: "west1" in offer["region"]),
         (("l4", "--spot"), lambda offer: float(offer["spot_usd_per_hour"]) > 0),
     ],
 )

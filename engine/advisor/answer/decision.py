@@ -167,5 +167,5 @@ def _trace(
         trace.add_candidate(candidate, knowledge.gpus[candidate.gpu_id])
     computed = {name: figure.inputs for name, figure in outcome.procurement.figures.items()}
     trace.add_resolved(outcome.final, computed, outcome.chosen.ranked.plan.id if outcome.chosen else "workload")
-    trace.add_advice(outcome.fired)
+    trace.add_advice(outcome.fired, outcome.final)
     return trace

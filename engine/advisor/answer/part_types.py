@@ -16,12 +16,21 @@ from whichgpu.engine.rules import Origin
 NoAnswerKind = Literal["nothing_fits", "facts_missing", "contradictory"]
 
 
+class Responsible(TypedDict, total=False):
+    """Who said so, as far as it is stated."""
+
+    author: Annotated[Word, doc("Who wrote it.")]
+    reviewed_by: Annotated[Word, doc("Who looked at it.")]
+    approved_on: Annotated[Word, doc("The day on which it was approved.")]
+
+
 class RuleLayer(TypedDict):
     """A folder of rules, and what it changes in those below it."""
 
     name: Annotated[str, doc("The name of the folder.")]
     digest: Annotated[Word, doc("SHA-256 over its rules.")]
     rules: Annotated[int, doc("How many rules it has.")]
+    responsible: NotRequired[Annotated[Responsible, doc("Who answers for it.")]]
     knowledge: NotRequired[Annotated[Word, doc("SHA-256 over the knowledge that it adds.")]]
     replaced: NotRequired[Annotated[list[Word], doc("Rules of lower layers that it replaces.")]]
     disabled: NotRequired[Annotated[list[Word], doc("Rules of lower layers that it takes away.")]]

@@ -88,6 +88,8 @@ class Offer(TypedDict):
     region: NotRequired[Annotated[str | None, doc("Where it stands; null where the price holds anywhere.")]]
     as_of: Annotated[Day | None, doc("The day of the price.")]
     source: NotRequired[Annotated[str, doc("The source of the price.")]]
+    quota_gpus: NotRequired[Annotated[Count, doc("The most GPUs that the provider lets one customer have at once.")]]
+    lead_time_days: NotRequired[Annotated[Amount, doc("Days from the order until it runs, where the list says so.")]]
 
 
 class ComparedPrice(TypedDict):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from whichgpu.engine.advisor.answer.wording import because, rejection_text, say
 from whichgpu.engine.advisor.outcome import CandidateJudgement, Fired, Judged, Rejection
+from whichgpu.engine.advisor.survey import is_job
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import Facts, Value
 from whichgpu.engine.plans import Plan, SourcedAmount, cost_grounds
@@ -170,14 +171,24 @@ class TraceBuilder:
                 self._of_rule("scored", rule, facts, scope, effects)
             else:
                 read = self._read(_term_reads(award.reason, facts), facts, scope)
-                ground = f"the {award.reason} term of the objective"
+                ground = f"the {award.reason} term of the objective: {_TERM_GROUNDS[award.reason.split()[0]]}"
                 self._entry("scored", scope, read, effects, _PLANNER, "rank", ground)
 
-    def add_advice(self, fired: Iterable[Fired]) -> None:
-        """One entry for each rule that advised, warned, asked or set something in the last stage."""
+    def add_advice(self, fired: Iterable[Fired], final: ResolvedFacts) -> None:
+        """One entry for each rule that advised, warned, asked or set something in the last stage.
+
+        A rule's entry has the value that the rule gives a fact, and under ``beaten`` what stands instead.
+        """
         for item in fired:
             rule = item.rule
             entry = self._of_rule("advised", rule, item.facts, item.scope, _effects(rule.effects, item.facts))
+            beaten = [
+                {"fact": name, "value": item.facts.get(name), "by": _prevailed(name, rule, final)}
+                for name, value in entry["effects"].get("set", {}).items()
+                if value is not None and value != item.facts.get(name)
+            ]
+            if beaten:
+                entry["beaten"] = beaten
             if rule.text:
                 entry["text"] = say(rule.text, item.facts, self._vocabulary)
 
@@ -237,6 +248,8 @@ class TraceBuilder:
         ground = because(rule, facts, self._vocabulary) if ground is None else ground
         entry = self._entry(kind, scope, self._matched(rule, facts, scope), effects, rule.sources, None, ground)
         entry["rule"] = rule.id
+        if stated := rule.responsible.stated():
+            entry["responsible"] = stated
         return entry
 
     def _matched(self, rule: Rule, facts: Facts, scope: str) -> list[TraceEntry]:
@@ -261,6 +274,14 @@ class TraceBuilder:
         ]
 
 
+def _prevailed(fact: str, rule: Rule, final: ResolvedFacts) -> str:
+    """Whose word on a fact stands against that of a rule: a producer's, or of rules that say different things."""
+    if fact in final.resolved:
+        return final.resolved[fact].claim.by
+    others = (name for collision in final.collisions if collision.fact == fact for name in collision.rules)
+    return " and ".join(name for name in others if name != rule.id)
+
+
 def _parts(facts: Mapping[str, Value]) -> tuple[dict[str, Value], dict[str, Value], dict[str, Value]]:
     """The facts of a plan: those of its GPU, those of its layout, and the rest."""
     device = {name: value for name, value in facts.items() if name.startswith("gpu.")}
@@ -281,9 +302,22 @@ def _numbers_of(plan: Plan) -> list[tuple[str, _Made]]:
 
 
 def _term_reads(reason: str, facts: Facts) -> list[str]:
-    """What the objective's term of cost or speed was computed from."""
-    compared = "plan.cost_vs_cheapest" if reason.startswith("cost") else "plan.speed_vs_fastest"
-    return [name for name in (compared, "objective") if name in facts]
+    """What the objective's term of cost or speed was computed from: see ``survey.measures_of``."""
+    rate = next((name for name in ("plan.tokens_per_s", "plan.samples_per_s") if facts.get(name)), "plan.tokens_per_s")
+    length = ["plan.usd_per_run"] if facts.get("plan.usd_per_run") else [rate]
+    if reason.startswith("cost"):
+        names = ["plan.usd_per_hour", *(length if is_job(facts) else ())]
+    else:
+        waited = not is_job(facts) and facts.get("plan.latency_mean_ms")
+        names = ["plan.latency_mean_ms" if waited else rate, "plan.count"]
+    return [name for name in (*names, "objective") if name in facts]
+
+
+#: What the points of a term weigh, beside the best plan by it.
+_TERM_GROUNDS = {
+    "cost": "the price for the work and what surrounds the GPUs, beside the cheapest",
+    "speed": "the time for the work and the number of GPUs, beside the fastest",
+}
 
 
 def _effects(effects: tuple[Effect, ...], facts: Facts) -> trace_types.AdvisedEffects:

@@ -8,6 +8,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from whichgpu.engine.advisor.answer.keys import Count, FactValues, MaybeValue, Number, Word, doc
+from whichgpu.engine.advisor.answer.part_types import Responsible
 from whichgpu.engine.rules import Origin
 
 
@@ -38,6 +39,7 @@ class _Entry(TypedDict):
     matched: Annotated[list[Matched], doc("The facts that it was made from.")]
     because: NotRequired[Annotated[str | None, doc("The ground, in words.")]]
     sources: Annotated[list[Word], doc("On whose word.")]
+    responsible: NotRequired[Annotated[Responsible, doc("Who answers for the rule.")]]
 
 
 class SettledEntry(_Entry):
@@ -89,11 +91,20 @@ class AdvisedEffects(TypedDict):
     figure: NotRequired[Annotated[list[Word], doc("Figures that it shows.")]]
 
 
+class Beaten(TypedDict):
+    """A fact that a rule set and that has another value."""
+
+    fact: Annotated[Word, doc("The fact.")]
+    value: Annotated[MaybeValue, doc("The value that it has.")]
+    by: Annotated[str, doc("Whose word that is: a rule, a calculator, or the input.")]
+
+
 class AdvisedEntry(_Entry):
     """A rule that advised, warned, asked or set something once the plans were ranked."""
 
     kind: Annotated[Literal["advised"], doc("Advice.")]
     effects: Annotated[AdvisedEffects, doc("What it did.")]
+    beaten: NotRequired[Annotated[list[Beaten], doc("What it set in vain, and what stands instead.")]]
     text: NotRequired[Annotated[str, doc("What the rule says of this case.")]]
 
 

@@ -94,10 +94,11 @@ PARTS = tuple(part for part in Answer.__struct_fields__ if part not in {"fired",
 
 
 class Pair(Struct, frozen=True):
-    """The answers of both editions to one workload."""
+    """The answers of both editions to one workload, and which of the rules looked for fired in either."""
 
     old: Answer
     new: Answer
+    met: frozenset[str] = frozenset()
 
 
 def answer_pairs(
@@ -106,6 +107,7 @@ def answer_pairs(
     workloads: Iterable[Mapping[str, Any]],
     moment: datetime,
     shares: Shares = NOTHING_SHARED,
+    wanted: frozenset[str] = frozenset(),
 ) -> list[Pair]:
     """The answers of both editions, in order. Facts that an edition does not know are left out for it.
 
@@ -115,15 +117,19 @@ def answer_pairs(
         workloads: raw facts.
         moment: the time at which both decide.
         shares: what they have in common; what is shared is decided once.
+        wanted: rules of which it is told that they fired, on the first workloads on which they do.
     """
     desk = _Desk()
     was, now = desk.lend(old, shares), desk.lend(new, shares)
     pairs = []
     for workload in workloads:
         one, other = (_decided(advisor, workload, moment) for advisor in (was, now))
-        pair = Pair(*(each if isinstance(each, Answer) else summary_of(each) for each in (one, other)))
-        if pair.old.differs_from(pair.new):
-            pair = Pair(*(each if isinstance(each, Answer) else with_fired(each) for each in (one, other)))
+        was_said, said = (each if isinstance(each, Answer) else summary_of(each) for each in (one, other))
+        pair = Pair(was_said, said)
+        if wanted or pair.old.differs_from(pair.new):
+            was_said, said = (each if isinstance(each, Answer) else with_fired(each) for each in (one, other))
+            pair = Pair(was_said, said, (was_said.fired | said.fired) & wanted)
+            wanted -= pair.met
         pairs.append(pair)
     return pairs
 

@@ -14,9 +14,11 @@ from typing import Any
 from msgspec import Struct, field
 
 from whichgpu.engine.advisor import Advisor
-from whichgpu.engine.authoring.diff.answers import PARTS, Answer, Edition, Pair, answer_pairs, known_facts
-from whichgpu.engine.authoring.diff.concern import Concern, Shares, concern_of, shares_of
+from whichgpu.engine.authoring.diff.aimed import ORIGIN, Aim, aimed_workloads
+from whichgpu.engine.authoring.diff.answers import PARTS, Answer, Edition, Pair, answer_pairs
+from whichgpu.engine.authoring.diff.concern import Shares, concern_of, shares_of
 from whichgpu.engine.authoring.diff.rulediff import Affected, Region, RuleChange, rule_changes
+from whichgpu.engine.authoring.diff.touched import Touched
 from whichgpu.engine.authoring.diff.workloads import (
     Named,
     example_workloads,
@@ -24,7 +26,7 @@ from whichgpu.engine.authoring.diff.workloads import (
     scenario_workloads,
     workloads_in_tests,
 )
-from whichgpu.engine.core import WhichgpuError, registered
+from whichgpu.engine.core import registered
 from whichgpu.engine.rules import Vocabulary
 
 
@@ -33,6 +35,7 @@ class Told(Struct, frozen=True):
 
     change: RuleChange
     regions: tuple[Region, ...] = ()
+    exercised: bool = False  # it fired on some workload, in one edition or the other
 
 
 class Moved(Struct, frozen=True):
@@ -116,19 +119,23 @@ def compare(
     knowledge = tuple(found for found in knowledge_changes(before, after) if found)
     alike = not knowledge and before.knowledge.digest == after.knowledge.digest
     alike = alike and not any(change.decisive for change in changes)
-    workloads = [] if alike else gather(after, vocabulary, changes, examples, sample, seed)
+    affected = Affected(changes, after.rulebook, vocabulary, registered())
+    aims = [Aim(change, affected.of(change) if change.decisive else ()) for change in changes]
+    workloads = [] if alike else gather(after, vocabulary, aims, examples, sample, seed)
     concern = concern_of(before, after, changes)
-    concerned = [named for named in workloads if concern is None or _concerned(concern, after, named.facts)]
+    touched = Touched(frozenset(), after, concern) if concern else None
+    concerned = [named for named in workloads if touched is None or touched.meets(named.facts)]
     facts = [named.facts for named in concerned]
     shares = shares_of(before, after, changes)
+    wanted = frozenset(rule.id for change in changes if change.decisive for rule in change.both)
     here = processes < 2 or len(facts) < _WORTH_A_PROCESS * processes
     pairs = (
-        answer_pairs(before, after, facts, moment, shares)
+        answer_pairs(before, after, facts, moment, shares, wanted)
         if here
-        else _answers(old, new, facts, moment, shares, processes)
+        else _answers(old, new, facts, moment, shares, wanted, processes)
     )
-    affected = Affected(changes, after.rulebook, vocabulary, registered())
-    told = tuple(Told(change, affected.of(change) if change.decisive else ()) for change in changes)
+    met = frozenset().union(*(pair.met for pair in pairs))
+    told = tuple(Told(aim.change, aim.regions, any(rule.id in met for rule in aim.change.both)) for aim in aims)
     return Comparison(
         old=old.label,
         new=new.label,
@@ -142,29 +149,21 @@ def compare(
     )
 
 
-def _concerned(concern: Concern, after: Advisor, facts: Mapping[str, Any]) -> bool:
-    """Whether a rule that differs can match on a workload; a refused one is left to both editions."""
-    try:
-        given = after.read(known_facts(after, facts)).given
-        return concern.may_meet(given, lambda: after.context.resolve(given).intake.facts)
-    except WhichgpuError:
-        return True
-
-
 def gather(
     after: Advisor,
     vocabulary: Vocabulary,
-    changes: Sequence[RuleChange],
+    aims: Sequence[Aim],
     examples: Iterable[Path],
     sample: int,
     seed: int,
 ) -> list[Named]:
-    """The workloads to compare on: examples, scenarios, tests inside rules as they are and were, and the sample."""
+    """The workloads to compare on: examples, scenarios, tests inside rules, some where rules differ, and the sample."""
     found = [named for folder in examples for named in example_workloads(folder)]
     found += scenario_workloads(after.folders)
-    changed = {named.name: named for named in workloads_in_tests(rule for change in changes for rule in change.both)}
+    changed = {named.name: named for named in workloads_in_tests(rule for aim in aims for rule in aim.change.both)}
     others = [named for named in workloads_in_tests(after.rulebook.rules) if named.name not in changed]
     found += [*changed.values(), *others[:: 1 + len(others) // _MOST_TESTS]]
+    found += aimed_workloads(aims, vocabulary, after.knowledge.gpu_facts.values(), seed=seed)
     drawn = sample_workloads(vocabulary, sample, seed=seed)
     return [*found, *(Named(str(facts["id"]), "sample", facts) for facts in drawn)]
 
@@ -197,21 +196,27 @@ def _answers(
     facts: Sequence[Mapping[str, Any]],
     moment: datetime,
     shares: Shares,
+    wanted: frozenset[str],
     processes: int,
 ) -> list[Pair]:
     """The answers of both, in order; the workloads are dealt out to the processes."""
     dealt = [facts[first::processes] for first in range(processes)]
     # Processes that start afresh: a copy of this one would carry its loaded rules and its threads along.
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_generated_alone) as pool:
-        waiting = [pool.submit(_hand, old, new, hand, moment, shares) for hand in dealt]
+        waiting = [pool.submit(_hand, old, new, hand, moment, shares, wanted) for hand in dealt]
         hands = [future.result() for future in waiting]
     return [hands[place % processes][place // processes] for place in range(len(facts))]
 
 
 def _hand(
-    old: Edition, new: Edition, facts: Sequence[Mapping[str, Any]], moment: datetime, shares: Shares
+    old: Edition,
+    new: Edition,
+    facts: Sequence[Mapping[str, Any]],
+    moment: datetime,
+    shares: Shares,
+    wanted: frozenset[str],
 ) -> list[Pair]:
-    return answer_pairs(old.load(tests=False), new.load(tests=False), facts, moment, shares)
+    return answer_pairs(old.load(tests=False), new.load(tests=False), facts, moment, shares, wanted)
 
 
 def _generated_alone() -> None:
@@ -226,8 +231,17 @@ def _moved(workloads: Sequence[Named], pairs: Sequence[Pair], changes: Sequence[
         if parts:
             moved.append(Moved(named, pair.old, pair.new, parts, _behind(pair.old, pair.new, changes)))
     ranks = {part: place for place, part in enumerate(("refused", *PARTS))}
-    origins = {"example": 0, "scenario": 1, "test": 2, "sample": 3}
+    origins = {"example": 0, "scenario": 1, "test": 2, ORIGIN: 3, "sample": 4}
     return tuple(sorted(moved, key=lambda entry: (ranks[entry.parts[0]], origins[entry.workload.origin])))
+
+
+def by_task(moved: Iterable[Moved]) -> dict[str, tuple[list[Moved], int]]:
+    """The workloads with another answer by task, the weightiest first, and how many get another recommendation."""
+    found: dict[str, list[Moved]] = {}
+    for entry in moved:
+        found.setdefault(str(entry.workload.facts.get("task", "no task")), []).append(entry)
+    firm = {"recommendation", "no_answer"}
+    return {task: (each, sum(bool(firm & {*entry.parts}) for entry in each)) for task, each in sorted(found.items())}
 
 
 def _behind(old: Answer, new: Answer, changes: Sequence[RuleChange]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from whichgpu.engine.advisor import Advisor, fact_moments
+from whichgpu.engine.advisor import Advisor
 from whichgpu.engine.authoring.diff.rulediff import RuleChange
 from whichgpu.engine.core import Facts
 from whichgpu.engine.rules import Compiled, Rule, compile_expr, facts_read
@@ -123,8 +123,7 @@ def shares_of(before: Advisor, after: Advisor, changes: Sequence[RuleChange]) ->
 
 
 def _moments(advisor: Advisor) -> Mapping[str, str]:
-    book = advisor.rulebook
-    return fact_moments(book.of_stage("derive", "workload") + book.of_stage("advise", "workload"), advisor.vocabulary)
+    return {name: fact.available for name, fact in advisor.vocabulary.facts.items()}
 
 
 def _alike_but_for_rules(before: Advisor, after: Advisor) -> bool:

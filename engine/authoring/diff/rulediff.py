@@ -9,13 +9,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from whichgpu.engine.authoring.lint.formulas import Formula, opposite
-from whichgpu.engine.authoring.lint.regions import Regions, shown
+from whichgpu.engine.authoring.lint.regions import Example, Regions, shown
 from whichgpu.engine.rules import Rule, Rulebook, Vocabulary, canonical, rule_digest
 
 
 #: What a rule is made of, in the order in which a difference is told. The first group can change an answer.
 DECISIVE = ("stage", "each", "when", "effects", "overrides", "hit", "row")
-SPOKEN = ("title", "text", "because", "sources", "encodes", "status", "valid_until", "tests", "topic")
+SPOKEN = ("title", "text", "because", "sources", "encodes", "status", "valid_until", "responsible", "tests", "topic")
 
 
 class RuleChange(Struct, frozen=True):
@@ -100,6 +100,7 @@ class Region(Struct, frozen=True):
     conditions: tuple[str, ...]  # what must hold, in the rule language
     excluded: tuple[str, ...]  # of these at least one must fail
     example: str | None = None
+    facts: Example | None = None  # the same as values
     certain: bool = True
     proved_empty: bool = False
 
@@ -154,7 +155,8 @@ class Affected:
             return Region(says, tuple(conditions), tuple(excluded), proved_empty=True)
         case = self._regions.find(*formulas)
         example = shown(case.example) if case else None
-        return Region(says, tuple(conditions), tuple(excluded), example, case.certain if case else False)
+        facts, certain = (case.example, case.certain) if case else (None, False)
+        return Region(says, tuple(conditions), tuple(excluded), example, facts, certain)
 
 
 def _apart(rule: Rule, other: Rule) -> tuple[str, ...]:

@@ -104,6 +104,7 @@ class LintContext(Struct, frozen=True):
     catalogue: CatalogueView = field(default_factory=CatalogueView)
     models: Mapping[str, ModelSpec] = field(default_factory=dict)  # of the catalogue
     run_sources: frozenset[str] = frozenset()  # sources that tell of measured runs
+    required: tuple[str, ...] = ()  # what every rule has to state of who answers for it
 
 
 class Check(Struct, frozen=True):

@@ -10,7 +10,9 @@ from collections.abc import Iterable
 from typing import cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from whichgpu.engine.authoring.lint.comparisons import Comparisons
 from whichgpu.engine.rules import (
     MIRRORED,
     And,
@@ -24,6 +26,7 @@ from whichgpu.engine.rules import (
     Member,
     Not,
     Or,
+    Vocabulary,
     compares_with_constant,
     facts_read,
     to_nnf,
@@ -56,10 +59,6 @@ Formula = Literal | All | Any
 TRUE = All(())
 FALSE = Any(())
 
-#: A comparison that is none of a fact with a constant has a pseudo-fact: how its sides compare. The bits: below, the
-#: same, above. Nothing else is known of it, so a finding that needs a certain answer is only possible.
-OPAQUE = "?"
-_SIGNS = {"<": 1, "==": 2, ">": 4, "<=": 3, ">=": 6, "!=": 5}
 #: An item of a list is a pseudo-fact of two classes: absent, present.
 ITEM = " has "
 
@@ -108,16 +107,12 @@ def literal(fact: str, mask: int, full: int) -> Formula:
     return TRUE if mask == full else Literal(fact, mask, full)
 
 
-def uncertain(fact: str) -> bool:
-    """Whether a fact of a literal is a comparison that is not looked into."""
-    return fact.startswith(OPAQUE)
-
-
 class Conditions:
     """Turns conditions into formulas."""
 
-    def __init__(self, domains: Domains) -> None:
+    def __init__(self, domains: Domains, vocabulary: Vocabulary) -> None:
         self.domains = domains
+        self.comparisons = Comparisons(vocabulary, domains)
 
     def true(self, expr: Expr) -> Formula:
         """Where the condition is true."""
@@ -158,8 +153,9 @@ class Conditions:
                 return self._compare(expr)
             case Member():
                 sign = 1 if expr.negated else 2
-                return self._opaque(expr, f"{written(expr.left)} in {expr.choices}", sign, 3)
-        return self._opaque(expr, written(expr), 2, 3)
+                among = replace(expr, negated=False)
+                return self._opaque(expr, self.comparisons.other(among, written(among)), sign, 3)
+        return self._opaque(expr, self.comparisons.other(expr, written(expr)), 2, 3)
 
     def _is(self, name: str, op: str, value: bool | float | str) -> Formula:
         classes = self.domains.of(name)
@@ -171,11 +167,9 @@ class Conditions:
             left, right, op = right, left, MIRRORED[op]
         if compares_with_constant(expr):
             return self._is(cast("FactRef", left).name, op, cast("Const", right).value)
-        if written(right) < written(left):
-            left, right, op = right, left, MIRRORED[op]
-        return self._opaque(expr, f"{written(left)} ~ {written(right)}", _SIGNS[op], 7)
+        return self._opaque(expr, *self.comparisons.named(expr), 7)
 
     def _opaque(self, expr: Expr, key: str, mask: int, full: int) -> Formula:
-        """A comparison by name, true only where all that it reads is known."""
+        """A comparison by its pseudo-fact, true only where all that it reads is known."""
         known = (self.known(name) for name in sorted(facts_read(expr)))
-        return both(*known, literal(f"{OPAQUE}{key}", mask, full))
+        return both(*known, literal(key, mask, full))

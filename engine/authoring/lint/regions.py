@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from msgspec import Struct
 
+from whichgpu.engine.authoring.lint.comparisons import OPAQUE
 from whichgpu.engine.authoring.lint.formulas import (
     FALSE,
     ITEM,
@@ -18,9 +19,9 @@ from whichgpu.engine.authoring.lint.formulas import (
     either,
     literal,
     opposite,
-    uncertain,
 )
-from whichgpu.engine.authoring.lint.search import GaveUp, solve
+from whichgpu.engine.authoring.lint.linear import GaveUp
+from whichgpu.engine.authoring.lint.search import solvable, solve
 from whichgpu.engine.core import Scalar, Value
 from whichgpu.engine.rules import (
     Const,
@@ -67,7 +68,8 @@ class Regions:
         """
         self._rules = {rule.id: rule for rule in rulebook.rules}
         self._vocabulary = vocabulary
-        self.conditions = Conditions(Domains((*_constants(rulebook), *extra), vocabulary))
+        self.conditions = Conditions(Domains((*_constants(rulebook), *extra), vocabulary), vocabulary)
+        self._comparisons = self.conditions.comparisons
         self._above = overriders(self._rules)
         self._rows_above = rows_above(rulebook.rules)
         self._setters, self._dim = _producers(rulebook, vocabulary, frozenset(computed))
@@ -75,6 +77,7 @@ class Regions:
         self._fires: dict[str, Formula] = {}
         self._inlined: dict[Literal, Formula] = {}
         self._open: set[str] = set()
+        self._opposites: dict[int, tuple[Formula, Formula]] = {}
 
     def true(self, *exprs: Expr) -> Formula:
         """Where all conditions are true."""
@@ -97,9 +100,16 @@ class Regions:
     def fires(self, rule: Rule) -> Formula:
         """Where a rule fires: it matches, no earlier row of a ``first`` table does, and no rule overrides it."""
         if rule.id not in self._fires:
-            beaten = (opposite(self.where(other)) for other in (*self.earlier(rule), *self.overriding(rule)))
+            beaten = (self.outside(self.where(other)) for other in (*self.earlier(rule), *self.overriding(rule)))
             self._fires[rule.id] = both(self.where(rule), *beaten)
         return self._fires[rule.id]
+
+    def outside(self, formula: Formula) -> Formula:
+        """Where a formula does not hold; kept, since rules are held against each other again and again."""
+        kept = self._opposites.get(id(formula))
+        if kept is None:
+            kept = self._opposites[id(formula)] = (formula, opposite(formula))
+        return kept[1]
 
     def earlier(self, rule: Rule) -> tuple[Rule, ...]:
         """The rows above, where the table takes the first that matches."""
@@ -113,36 +123,63 @@ class Regions:
     def never(self, *formulas: Formula) -> bool:
         """Whether it is proved that the formulas never hold together."""
         try:
-            return solve(*formulas) is None
+            return not solvable(*formulas, possible=self._comparisons.possible)
         except GaveUp:
             return False
 
     def cover(self, target: Formula, rules: Sequence[Rule], region: Callable[[Rule], Formula]) -> list[Rule]:
         """As few of the rules as have ``target`` inside their regions taken together; none if all do not suffice."""
-        if self.never(target) or not self.never(target, *(opposite(region(rule)) for rule in rules)):
+        if self.never(target) or not self.never(target, *(self.outside(region(rule)) for rule in rules)):
             return []
         needed = list(rules)
         for rule in reversed(rules):
             fewer = [other for other in needed if other is not rule]
-            if fewer and self.never(target, *(opposite(region(other)) for other in fewer)):
+            if fewer and self.never(target, *(self.outside(region(other)) for other in fewer)):
                 needed = fewer
         return needed
 
     def find(self, *formulas: Formula) -> Case | None:
         """A case in which all formulas hold, a certain one if there is one. None: there is none, or too far to seek."""
         for certain in (True, False):
+            wanted = [self._certain(formula) for formula in formulas] if certain else formulas
             with suppress(GaveUp):
-                masks = solve(*(map(self._certain, formulas) if certain else formulas))
+                masks = solve(*wanted, possible=self._comparisons.possible)
                 if masks is not None:
-                    return Case(self._example(masks, certain=certain), certain)
+                    example = self._example(masks, certain=certain)
+                    return Case(example, certain and all(self._holds(formula, example) for formula in wanted))
         return None
 
     def _certain(self, formula: Formula) -> Formula:
         """The formula with everything that is not looked into taken for false."""
         if isinstance(formula, Literal):
-            return FALSE if uncertain(formula.fact) or formula.fact in self._dim else formula
+            return formula if self._looked_into(formula.fact) else FALSE
         parts = (self._certain(part) for part in formula.parts)
         return both(*parts) if isinstance(formula, All) else either(*parts)
+
+    def _looked_into(self, fact: str) -> bool:
+        """Whether what a fact is, or how facts compare, hangs on nothing outside of the formulas."""
+        if not fact.startswith(OPAQUE):
+            return fact not in self._dim
+        reads = self._comparisons.reads(fact)
+        return reads is not None and reads.isdisjoint(self._dim) and reads.isdisjoint(self._setters)
+
+    def _holds(self, formula: Formula, example: Example) -> bool:
+        """Whether a formula holds on an example, worked out on its values."""
+        if isinstance(formula, Literal):
+            return bool(formula.mask & self._mask_on(formula.fact, example))
+        inner = (self._holds(part, example) for part in formula.parts)
+        return all(inner) if isinstance(formula, All) else any(inner)
+
+    def _mask_on(self, fact: str, example: Example) -> int:
+        """The class of a fact, an item or a comparison on an example."""
+        if fact.startswith(OPAQUE):
+            return self._comparisons.mask_on(fact, {name: v for name, v in example.items() if v is not None})
+        name, _, item = fact.partition(ITEM)
+        value = example.get(name)
+        if item:
+            return 2 if isinstance(value, tuple) and item in value else 1
+        classes = self.conditions.domains.of(fact)
+        return classes.unknown if value is None else classes.holding(value)
 
     def _inline(self, formula: Formula) -> Formula:
         if not isinstance(formula, Literal):
@@ -161,7 +198,7 @@ class Regions:
         classes = self.conditions.domains.of(wanted.fact)
         setters = self._setters[wanted.fact]
         gives = [self.fires(rule) for rule, value in setters if classes.where("==", value) & wanted.mask]
-        silent = (opposite(self.fires(rule)) for rule, _ in setters)
+        silent = (self.outside(self.fires(rule)) for rule, _ in setters)
         stated = wanted.mask
         if self._vocabulary.facts[wanted.fact].role == "output":
             stated &= classes.unknown
@@ -169,9 +206,10 @@ class Regions:
 
     def _example(self, masks: Mapping[str, int], *, certain: bool) -> Example:
         example: dict[str, Value | None] = {}
+        compared = self._comparisons.point(masks) or {}
         items: dict[str, list[str]] = {}
         for fact, mask in sorted(masks.items()):
-            if uncertain(fact):
+            if fact.startswith(OPAQUE):
                 continue
             if ITEM in fact:
                 name, _, item = fact.partition(ITEM)
@@ -182,6 +220,9 @@ class Regions:
                 example[fact] = None
             elif mask == classes.known and not certain:
                 continue  # It only has to be known for a comparison, and some value of it may fail that.
+            elif fact in compared:
+                number = compared[fact]
+                example[fact] = int(number) if number.denominator == 1 else float(number)
             elif not mask & classes.unknown:
                 example[fact] = classes.example(mask)
         for name, found in items.items():

@@ -6,11 +6,15 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 
 from whichgpu.engine.core import Facts, WhichgpuError
-from whichgpu.engine.rules import Compiled, Each, Rule, Rulebook, RuleTest, compile_expr, rows_above
+from whichgpu.engine.rules import Compiled, Each, Rule, Rulebook, RuleTest, compile_expr, facts_read, rows_above
 
 
 #: From `given` and `plan` of a test (see ``RuleTest``) and the scope of its rule to all facts that the rule would see.
 FactsFor = Callable[[Mapping[str, object], Mapping[str, object], Each], Facts]
+
+
+#: How names of facts begin for which a plan has to be made.
+_COSTLY = ("plan.", "candidate.")
 
 
 class TestCases:
@@ -23,6 +27,7 @@ class TestCases:
         self._facts_for = facts_for
         self._cache: dict[object, Facts] = {}
         self._compiled: dict[str, tuple[Compiled, ...]] = {}
+        self._cheapest: dict[str, tuple[Compiled, ...]] = {}
         self.rows_above = rows_above(rulebook.rules)
 
     def facts(self, given: Mapping[str, object], plan: Mapping[str, object], each: Each) -> Facts:
@@ -48,6 +53,14 @@ class TestCases:
             self._compiled[rule.id] = tuple(compile_expr(condition.expr) for condition in rule.when)
         return self._compiled[rule.id]
 
+    def cheapest_first(self, rule: Rule) -> tuple[Compiled, ...]:
+        """The same, those that read nothing of a plan or an answer first: it has to be made for the others."""
+        if rule.id not in self._cheapest:
+            pairs = zip(rule.when, self.conditions(rule), strict=True)
+            costs = [(any(name.startswith(_COSTLY) for name in facts_read(c.expr)), test) for c, test in pairs]
+            self._cheapest[rule.id] = tuple(test for _, test in sorted(costs, key=lambda cost: cost[0]))
+        return self._cheapest[rule.id]
+
     def row_before(self, rule: Rule, facts: Facts) -> Rule | None:
         """The row above that takes the case, where only the first row of a table counts."""
         above = self.rows_above.get(rule.id, ())
@@ -55,7 +68,7 @@ class TestCases:
 
     def holds(self, rule: Rule, facts: Facts) -> bool:
         """Whether all conditions of a rule are true."""
-        return all(test(facts) is True for test in self.conditions(rule))
+        return all(test(facts) is True for test in self.cheapest_first(rule))
 
     def fires(self, rule: Rule, facts: Facts) -> bool:
         """Whether a rule fires, as far as its conditions and the rows above it go."""

@@ -49,11 +49,10 @@ class RuleTestFacts:
         closes = {fact for level in advisor.stages.outcome.levels for fact in level.closes}
         facts = advisor.vocabulary.facts.values()
         self._late = frozenset(closes | {fact.name for fact in facts if fact.available == "outcome"})
+        self._workload = frozenset(fact.name for fact in facts if fact.scope == "workload")
         self._of_plans = frozenset(fact.name for fact in facts if fact.scope in ("plan", "candidate"))
         self._resolved: dict[object, ResolvedIntake] = {}
 
-    # Whether the two engines agree is not what these tests ask.
-    @probing()
     def facts_for(self, given: Mapping[str, object], plan: Mapping[str, object], each: Each) -> Facts:
         """All facts that a rule of this scope would read.
 
@@ -69,19 +68,24 @@ class RuleTestFacts:
         values = {name: self.value(name, value) for name, value in given.items()}
         stated = {name: value for name, value in values.items() if value is not None}
         hidden = values.keys() - stated.keys()
-        resolved = self._resolve(stated)
-        intake = resolved.intake
-        shared = {name: value for name, value in {**intake.facts, **stated}.items() if name not in hidden}
-        if each == "workload":
-            return LateFacts(shared, self._late - hidden, lambda: self._outcome(intake, None))
-        made = _PlanOfTest(self, resolved, plan, each)
-        # Most rules of plans read the catalogue alone, which is known before the plan is sized.
-        facts = LateFacts({**shared, **made.known}, self._of_plans - made.stated, lambda: made.facts)
-        if each in ("chosen", "candidate"):
-            return LateFacts(facts, self._late - hidden, lambda: self._outcome(intake, made.plan))
+        made = None if each == "workload" else _PlanOfTest(self, stated, plan, each)
+        if "model_name" in stated:
+            self.resolve(stated)  # A look-up may refuse what is stated, which is told at once.
+        # What is stated stands, and the catalogue is known; many rules ask for no more.
+        known = {**stated, **made.known} if made else stated
+        facts: Facts = LateFacts(known, self._workload - hidden, lambda: self.resolve(stated).intake.facts)
+        if made is not None:
+            facts = LateFacts(facts, self._of_plans - made.stated, lambda: made.facts)
+        if each != "plan":
+            plan_of = made.plan_of if made else lambda: None
+            late = self._late - hidden
+            facts = LateFacts(facts, late, lambda: self._outcome(self.resolve(stated).intake, plan_of()))
         return facts
 
-    def _resolve(self, stated: dict[str, Value]) -> ResolvedIntake:
+    # Whether the two engines agree is not what these tests ask.
+    @probing()
+    def resolve(self, stated: Mapping[str, Value]) -> ResolvedIntake:
+        """What stated facts come to before any plan."""
         key = key_of(stated)
         if key not in self._resolved:
             self._resolved[key] = self.advisor.context.resolve(stated)
@@ -127,9 +131,9 @@ class RuleTestFacts:
 class _PlanOfTest:
     """The plan that a test states: what is known without sizing it, and all of it once that is asked for."""
 
-    def __init__(self, of: RuleTestFacts, resolved: ResolvedIntake, stated: Mapping[str, object], each: Each) -> None:
+    def __init__(self, of: RuleTestFacts, given: Mapping[str, Value], stated: Mapping[str, object], each: Each) -> None:
         self._of = of
-        self._intake, self._model = resolved
+        self._given = given
         self._each = each
         self._count = stated.get("count")
         self._gpu = of.gpu(stated.get("gpu"))
@@ -145,19 +149,19 @@ class _PlanOfTest:
         gpu, facts = self._gpu, dict[str, Value]()
         if gpu is None:
             return None, facts
-        maker = self._of.advisor.context.plan_maker(self._model, self._intake)
+        intake, model = self._of.resolve(self._given)
+        maker = self._of.advisor.context.plan_maker(model, intake)
         wants_smallest = self._count is None or self._each == "candidate"
         smallest = maker.smallest_count(gpu) if wants_smallest else None
         plan = maker.plan(gpu, self._of.count(self._count, smallest), "stated in a test")
         facts |= plan.facts
         if self._each == "candidate":
-            facts["candidate.is_current"] = self._intake.facts.get("current_gpu") in (gpu.id, gpu.family, gpu.series)
+            facts["candidate.is_current"] = intake.facts.get("current_gpu") in (gpu.id, gpu.family, gpu.series)
             facts["candidate.fits_one"] = smallest == 1
             facts |= {"candidate.min_count": smallest} if smallest is not None else {}
         return plan, facts
 
-    @property
-    def plan(self) -> Plan | None:
+    def plan_of(self) -> Plan | None:
         """The plan itself; None where no GPU is named."""
         return self._made[0]
 
@@ -166,4 +170,4 @@ class _PlanOfTest:
     def facts(self) -> Facts:
         """All facts of the plan, with those that derive rules add."""
         made = {name: value for name, value in self._made[1].items() if name not in self.stated}
-        return self._of.derived(self._intake, {**made, **self.known})
+        return self._of.derived(self._of.resolve(self._given).intake, {**made, **self.known})

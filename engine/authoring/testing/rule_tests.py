@@ -99,10 +99,13 @@ class _Trial:
         return TestResult(rule.id, number, test.near_miss is not None, test.fires, outcome, why, test.place)
 
     def _judge(self, rule: Rule, facts: Facts) -> Outcome:
-        values = [test(facts) for test in self._cases.conditions(rule)]
-        if any(value is not None and not value for value in values):
-            return "not_fired"
-        if None in values:
+        undecided = False
+        for test in self._cases.cheapest_first(rule):
+            value = test(facts)
+            if value is not None and not value:
+                return "not_fired"
+            undecided |= value is None
+        if undecided:
             return "undecided"
         return "overridden" if self._cases.row_before(rule, facts) else "fired"
 

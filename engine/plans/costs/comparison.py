@@ -94,7 +94,7 @@ class CostComparison(Struct, frozen=True):
     def own_usd_per_hour(self) -> float | None:
         """Owning over every hour of the horizon, busy or not; of hardware that is there, over a busy hour."""
         if self.owned:
-            return self.owning.busy_usd_h * self.count
+            return self.owning.busy_energy_usd_h * self.count
         return None if self.own_usd is None else self.own_usd / (self.years * 8760)
 
     @property
@@ -102,7 +102,7 @@ class CostComparison(Struct, frozen=True):
         """Owning over renting; of hardware that is there already by the hour, where its use is not known."""
         own, rent = self.own_usd, self.rent_usd
         if self.owned and (own is None or rent is None) and self.rent is not None:
-            own, rent = self.owning.busy_usd_h, self.rent.value
+            own, rent = self.owning.busy_energy_usd_h, self.rent.value
         return None if own is None or not rent else own / rent
 
     @property

@@ -94,9 +94,9 @@ def cost_columns(
 ) -> CostColumns:
     """The costs of plans: the power of what the user owns, else their quote, else what offers of its shape ask.
 
-    Where the hardware is to stand at the user's own place, or is a device that nobody rents out, an hour costs its
-    share of the purchase and the power, and renting is what is left where no price to buy is known. Such hardware is
-    paid for whether it works or not: a run, and a piece of work, is charged the hours that it stands idle for as well.
+    Where the hardware is to stand at the user's own place, an hour costs its share of the purchase and the power, and
+    nothing is known where no price to buy is. So does a device that nobody rents out. Such hardware is paid for
+    whether it works or not: a run, and a piece of work, is charged the hours that it stands idle for as well.
 
     Args:
         table: GPUs.
@@ -165,11 +165,10 @@ def _hours(
         hour, busy = _bought_hour(
             _rows(hardware, rows), counts[rows], rent[rows], about, facts, constants, run_hours[rows]
         )
-        priced = ~np.isnan(hour)
-        per_hour[rows[priced]], origin[rows[priced]] = hour[priced], PURCHASE
-        # What is rented for want of a price to buy has to stand there like the rest.
-        kept = priced | spending.buys
-        working[rows[kept]] = busy[kept]
+        # Nobody rents hardware that is to stand at one's own place: without a price to buy there is none.
+        priced = ~np.isnan(hour) | spending.buys
+        per_hour[rows[priced]], working[rows[priced]] = hour[priced], busy[priced]
+        origin[rows[priced]] = np.where(np.isnan(hour[priced]), NONE, PURCHASE)
     if spending.quote_usd_h is not None:
         per_hour[quoted], origin[quoted] = spending.quote_usd_h * counts[quoted], QUOTE
     if owned.any():
@@ -271,8 +270,8 @@ def _hours_or_nan(hours: Any, count: Ints) -> Floats:
 
 
 def _own_hour(hardware: Hardware, count: Ints, facts: Facts, constants: EconomicsConstants) -> Floats:
-    """What an hour of hardware that is there already costs: power, and a share of staff where there is none."""
+    """What an hour of hardware that is there already costs: its power."""
     desk = at_desk(hardware, count, facts)
     power = paid_power_w(hardware, count, desk=desk, constants=constants)
-    hour: Floats = owning_rates(count, 0.0, power, facts, constants, desk=desk, owned=True).busy_usd_h * count
+    hour: Floats = owning_rates(count, 0.0, power, facts, constants, desk=desk, owned=True).busy_energy_usd_h * count
     return hour

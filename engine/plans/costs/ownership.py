@@ -46,18 +46,12 @@ class OwningRates(Struct, Generic[Amount], frozen=True):
     price_usd: Amount  # all GPUs; 0 where no price is known
     busy_energy_usd_h: Amount  # per busy GPU-hour, above what is drawn when idle
     idle_energy_month: Amount
-    busy_staff_usd_h: Amount  # per busy GPU-hour, where the hardware is owned already
     staff_month: Amount
     space_month: Amount
     maintenance_share_year: Amount  # of the purchase
     capital_share_year: float  # of what the hardware is worth at the time
     depreciation_years: float
     residual_share: float
-
-    @property
-    def busy_usd_h(self) -> Amount:
-        """What one more busy GPU-hour costs."""
-        return self.busy_energy_usd_h + self.busy_staff_usd_h
 
     @property
     def fixed_month(self) -> Amount:
@@ -93,7 +87,7 @@ class OwningRates(Struct, Generic[Amount], frozen=True):
             "resale": -price * self.share_left(years),
             "capital": price * self.capital_share_year * self.years_tied(years),
             "energy": energy * months,
-            "staff": (self.staff_month + self.busy_staff_usd_h * busy_hours_month) * months,
+            "staff": self.staff_month * months,
             "space": self.space_month * months,
             "maintenance": price * self.maintenance_share_year * years,
         }
@@ -181,8 +175,8 @@ def owning_rates(
         facts: what the user stated.
         constants: of ``economics.yaml``.
         desk: whether they stand at a desk rather than in a rack.
-        owned: whether the user has them: then only what use itself costs counts, power and, where there is no staff,
-            its share. What the hardware costs idle is spent either way.
+        owned: whether the user has them: then only what use itself costs counts, its power. What the hardware costs
+            idle, and the people who look after it, are paid either way.
         pick: the end of every band to take, low for a low cost of owning.
     """
 
@@ -202,7 +196,6 @@ def owning_rates(
         price_usd=price_usd,
         busy_energy_usd_h=hour * (1 - idle) / count,
         idle_energy_month=hour * idle * month,
-        busy_staff_usd_h=staff / (month * count) if owned else 0.0,
         staff_month=0.0 if owned else staff,
         space_month=0.0 if owned else choose(desk, 0.0, space),
         maintenance_share_year=choose(desk, 0.0, constants["maintenance_share_per_year"].at(pick)),

@@ -68,6 +68,12 @@ def procurement_facts(figures: dict[str, Figure]) -> dict[str, Value]:
     return {name: figure.value > 0 if figure.unit == YES_NO else figure.value for name, figure in figures.items()}
 
 
+def facts_of_comparison(comparison: CostComparison) -> dict[str, Value]:
+    """The same facts of one comparison, without the bands and sources of the figures."""
+    found = {name: (unit, compute(comparison)) for name, (unit, _, compute) in _FIGURES.items()}
+    return {name: value > 0 if unit == YES_NO else value for name, (unit, value) in found.items() if value is not None}
+
+
 def nearest_flip(comparison: CostComparison) -> Flip | None:
     """The smallest relative change of one input that turns the comparison; None where there is none to turn."""
     flips = [flip for flip in all_flips(comparison) if flip.needed > 0 and flip.now > 0]
@@ -131,8 +137,11 @@ def _use_flip(comparison: CostComparison, ratio: float, verdict: Side) -> list[F
     if usage is None or not busy or rent is None or own is None:
         return []
     months = comparison.years * 12
-    fixed = own - comparison.owning.busy_usd_h * busy * months
-    gain = ratio * rent.value * growth_factor(comparison.rent_growth, comparison.years) - comparison.owning.busy_usd_h
+    fixed = own - comparison.owning.busy_energy_usd_h * busy * months
+    gain = (
+        ratio * rent.value * growth_factor(comparison.rent_growth, comparison.years)
+        - comparison.owning.busy_energy_usd_h
+    )
     if gain <= 0:
         return []
     now, needed = usage.hours_per_year, fixed / (gain * months) / comparison.count * 12
@@ -195,7 +204,7 @@ def _saved_month(comparison: CostComparison) -> float | None:
     busy, rent = comparison.busy_hours_month, comparison.rent_month
     if busy is None or rent is None or comparison.owning.purchase is None:
         return None
-    return rent - comparison.owning.busy_usd_h * busy - comparison.owning.fixed_month
+    return rent - comparison.owning.busy_energy_usd_h * busy - comparison.owning.fixed_month
 
 
 def _breakeven_months(comparison: CostComparison) -> float | None:
@@ -212,7 +221,7 @@ def _breakeven_hours(comparison: CostComparison) -> float | None:
     if (busy := comparison.busy_hours_month) is not None:
         months = _breakeven_months(comparison)
         return None if months is None else months * busy
-    gain = comparison.rent.value - comparison.owning.busy_usd_h
+    gain = comparison.rent.value - comparison.owning.busy_energy_usd_h
     return purchase / gain if gain > 0 else None
 
 

@@ -11,7 +11,7 @@ from whichgpu.engine.plans.costs.purchase import SourcedAmount
 from whichgpu.engine.plans.costs.usage import usage_of
 
 
-_ENERGY = "kW x PUE x price per kWh + share of staff"
+_ENERGY = "kW x PUE x price per kWh"
 
 
 def cost_grounds(cost: Cost, gpu: Gpu, count: int, facts: Facts) -> dict[str, SourcedAmount]:

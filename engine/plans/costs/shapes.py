@@ -42,7 +42,10 @@ class Shape(Struct, frozen=True):
         """The offer taken often enough to hold the plan, or None where its machine does not hold ``together`` GPUs."""
         size = self.offer.count
         if self.by_the_chip:
-            price = math.ceil(need.count / size) * self.usd_per_hour
+            machines = math.ceil(need.count / size)
+            if not self._within_quota(machines * size):
+                return None
+            price = machines * self.usd_per_hour
             return Quote(self.offer, 1 if need.linked else math.ceil(need.count / need.together), price)
         if size < need.together or (self.single and need.together > 1):
             return None
@@ -64,20 +67,25 @@ class Shape(Struct, frozen=True):
                 return None
         else:  # Replicas that do not talk to each other: as many in each machine as it holds whole.
             instances = math.ceil(math.ceil(need.count / need.together) / (size // need.together))
+        if not self._within_quota(instances * size):
+            return None
         idle = 1 - need.count / (instances * size)
         return Quote(self.offer, instances, instances * times * self.usd_per_hour, idle)
+
+    def _within_quota(self, gpus: int) -> bool:
+        return self.offer.quota_gpus is None or gpus <= self.offer.quota_gpus
 
 
 def shapes_of(offers: Iterable[Offer], terms: Terms, constants: EconomicsConstants) -> tuple[Shape, ...]:
     """The shapes that these offers come to on such terms: of each kind of a provider's machines only the cheapest."""
     special = constants.lesser_shapes.instances.keys() | constants.per_gpu_list_price.instances
-    lowest: dict[tuple[str, str, int, str | None, bool], tuple[float, Offer]] = {}
+    lowest: dict[tuple[object, ...], tuple[float, Offer]] = {}
     for offer in offers:
         price = price_on(offer, terms)
         if price is None:
             continue
         instance = offer.instance if offer.instance in special else None
-        key = (offer.provider, offer.provider_class, offer.count, instance, offer.own)
+        key = (offer.provider, offer.provider_class, offer.count, instance, offer.own, offer.quota_gpus)
         other = lowest.get(key)
         if other is None or price < other[0] or (price == other[0] and offer_rank(offer) < offer_rank(other[1])):
             lowest[key] = (price, offer)

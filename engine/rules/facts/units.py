@@ -110,6 +110,30 @@ def parse_unit(text: str) -> Unit:
     return Unit(COUNT + word.removesuffix("s"), 1.0)
 
 
+def derived_unit(op: str, left: Unit, right: Unit) -> Unit | None:
+    """The unit of a product or a quotient of two quantities; None where it is no unit that anything is measured in.
+
+    A number of things scales (``W`` times ``GPUs`` are ``W``), a rate times what it is per gives what it is of
+    (``USD/h`` times ``h`` are ``USD``), and a quotient of one dimension is a plain number. A number in thousands or
+    billions is not followed.
+    """
+    numbers = [unit.counts and "/" not in unit.dimension for unit in (left, right)]
+    if any(number and unit.factor != 1 for number, unit in zip(numbers, (left, right), strict=True)):
+        return None
+    if left.dimension == right.dimension and op == "/":
+        return Unit(_NUMBER, left.factor / right.factor)
+    if numbers[1] or (numbers[0] and op == "*"):
+        return left if numbers[1] else right
+    if op == "*":
+        for rate, over in ((left, right), (right, left)):
+            of, _, per = rate.dimension.rpartition("/")
+            if of and per == over.dimension:
+                return Unit(of, rate.factor * over.factor)
+    elif "/" not in left.dimension + right.dimension:
+        return Unit(f"{left.dimension}/{right.dimension}", left.factor / right.factor)
+    return None
+
+
 def is_known_unit(text: str) -> bool:
     """True where a suffix is a unit of some dimension, though perhaps not of the one that was asked for."""
     return all(part.strip().lower() in _BARE for part in _quotient(text) if part)

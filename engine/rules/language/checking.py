@@ -10,7 +10,20 @@ from whichgpu.engine.rules.facts import FactDef, yes_or_no
 from whichgpu.engine.rules.language.grammar import Raw, RawArith, RawCompare, RawJunction, RawLeaf, RawRelation
 from whichgpu.engine.rules.language.lexer import BadExpression
 from whichgpu.engine.rules.language.operands import Quantities, Quantity, kind_of, literal
-from whichgpu.engine.rules.language.tree import And, Compare, Const, Expr, FactRef, Has, Known, Member, Not, Or
+from whichgpu.engine.rules.language.tree import (
+    And,
+    Compare,
+    Const,
+    Expr,
+    FactRef,
+    Has,
+    Known,
+    Member,
+    Not,
+    Or,
+    facts_read,
+    written,
+)
 
 
 class Checker(Quantities):
@@ -23,7 +36,15 @@ class Checker(Quantities):
             operands = tuple(part for part in parts if part is not None)
             if len(operands) < len(parts):
                 return None
-            return Not(operands[0]) if raw.word == "not" else And(operands) if raw.word == "and" else Or(operands)
+            if raw.word == "if known":
+                return self._if_known(raw, operands[0])
+            if raw.word == "or":  # An operand that asks `if known` is two of them.
+                split = (
+                    part.operands if isinstance(part, Or) and _guarded(inner) else (part,)
+                    for part, inner in zip(operands, raw.operands, strict=True)
+                )
+                return Or(tuple(part for several in split for part in several))
+            return Not(operands[0]) if raw.word == "not" else And(operands)
         if isinstance(raw, RawCompare):
             return self._compare(raw)
         if not isinstance(raw, RawRelation):
@@ -34,6 +55,14 @@ class Checker(Quantities):
         if raw.word == "is":
             return Known(FactRef(fact.name), raw.negated)
         return self._has(raw, fact) if raw.word == "has" else self._member(raw, fact)
+
+    def _if_known(self, raw: Raw, condition: Expr) -> Expr | None:
+        """The condition, or one of its facts is unknown."""
+        names = sorted(facts_read(condition), key=written(condition).index)  # As they are written.
+        if not names:
+            self._find("no-fact", raw, "no fact is read here that might be unknown", fix="leave out `if known`")
+            return None
+        return Or((*(Known(FactRef(name), negated=True) for name in names), condition))
 
     def value(self, raw: Raw, target: FactDef) -> Expr | None:
         """An expression whose value the fact ``target`` takes."""
@@ -215,6 +244,10 @@ class Checker(Quantities):
         message = f"{target.name} ({kind_of(target)}) cannot take the value of {named.name} ({kind_of(named)})"
         self._find("type-mismatch", raw, message)
         return None
+
+
+def _guarded(raw: Raw) -> bool:
+    return isinstance(raw, RawJunction) and raw.word == "if known"
 
 
 def _alike(one: FactDef, other: FactDef) -> bool:

@@ -53,6 +53,10 @@ def where_fails(expr: Expr) -> Where:
     return where_holds(Not(expr))
 
 
+#: Operations that columns have of their own.
+_VECTORS: dict[ArithOp, Callable[[Any, Any], Any]] = {"min": np.minimum, "max": np.maximum}
+
+
 class _Value(Struct, frozen=True):
     """A function that gives a value: a column, a single value, or None."""
 
@@ -129,7 +133,7 @@ class _ColumnForm:
         return _Value(lambda view: view.shared.get(name))
 
     def arithmetic(self, op: ArithOp, left: _Operand, right: _Operand) -> _Operand:
-        first, second, vector = _value(left), _value(right), OPERATIONS[op]
+        first, second, vector = _value(left), _value(right), _VECTORS.get(op, OPERATIONS[op])
 
         def calculated(view: View) -> Column | Value | None:
             one, other = first(view), second(view)

@@ -45,6 +45,8 @@ OPERATIONS: dict[ArithOp, Callable[[Any, Any], Any]] = {
     "-": operator.sub,
     "*": operator.mul,
     "/": operator.truediv,
+    "min": min,
+    "max": max,
 }
 
 #: A test of one known value.

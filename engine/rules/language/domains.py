@@ -138,6 +138,16 @@ class Classes(Struct, frozen=True):
             mask |= self.where("==", value)
         return mask
 
+    def holding(self, value: Value) -> int:
+        """The mask of the class that a value lies in; of a fact that takes other words too, the rest of them."""
+        if isinstance(value, tuple):
+            return self.known
+        spans = [member for member in self.members if isinstance(member, Span)]
+        if spans and not isinstance(value, str):
+            held = (span.low < value < span.high or span.low == value == span.high for span in spans)
+            return sum(1 << at for at, inside in enumerate(held) if inside)
+        return self.where("==", value) or (self.where("==", ANY_OTHER) if isinstance(value, str) else 0)
+
     def example(self, mask: int) -> Scalar | None:
         """A value of the mask, points and words before intervals; None where only being unknown is left."""
         found = [member for at, member in enumerate(self.members) if mask >> at & 1]

@@ -60,9 +60,9 @@ class RawRelation(NamedTuple):
 
 
 class RawJunction(NamedTuple):
-    """Operands joined by ``and`` or by ``or``; or the one operand of ``not``."""
+    """Operands joined by ``and`` or by ``or``; or the one operand of ``not`` or of ``if known``."""
 
-    word: Literal["and", "or", "not"]
+    word: Literal["and", "or", "not", "if known"]
     operands: tuple[Raw, ...]
     start: int
     end: int
@@ -73,10 +73,20 @@ Raw = RawLeaf | RawArith | RawCompare | RawRelation | RawJunction
 _COMPARISONS: dict[str, CompareOp] = {"==": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _ARITHMETIC: dict[str, ArithOp] = {"+": "+", "-": "-", "*": "*", "/": "/"}
 _LEAVES: dict[str, LeafKind] = {"word": "word", "quoted": "quoted", "number": "number"}
-_RELATIONS = frozenset({"in", "has", "is"})
-# Binding powers: or < and < not < relation < sum < product.
-_OR, _AND, _NOT, _RELATION, _SUM, _PRODUCT = 1, 2, 3, 4, 5, 6
-_POWERS = {"or": _OR, "and": _AND, "+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT}
+_RELATIONS = frozenset({"in", "has", "is", "between"})
+_FUNCTIONS: dict[str, ArithOp] = {"min": "min", "max": "max"}
+# Binding powers: unless < or < and < if known < not < relation < sum < product.
+_UNLESS, _OR, _AND, _IF, _NOT, _RELATION, _SUM, _PRODUCT = range(1, 9)
+_POWERS = {
+    "unless": _UNLESS,
+    "or": _OR,
+    "and": _AND,
+    "if": _IF,
+    "+": _SUM,
+    "-": _SUM,
+    "*": _PRODUCT,
+    "/": _PRODUCT,
+}
 
 
 _SPLIT = "split it into several conditions"
@@ -160,10 +170,12 @@ class _Parser:
         if self._subject is not None and self._binding() == _RELATION:
             return RawLeaf("word", self._subject, token.start, token.start)
         self._take()
+        if token.kind == "word" and token.text in _FUNCTIONS and self.peek().text == "(" and self.peek().kind == "op":
+            return self._function(token)
         if token.kind in _LEAVES:
             return RawLeaf(_LEAVES[token.kind], *token[1:])
-        if token.kind == "keyword" and token.text == "not":
-            operand = self.expression(_NOT - 1)
+        if token.kind == "keyword" and token.text in {"not", "unless"}:
+            operand = self.expression(_NOT - 1 if token.text == "not" else _UNLESS)
             return RawJunction("not", (operand,), token.start, operand.end)
         if token.kind == "op" and token.text == "(":
             inner = self.expression(0)
@@ -171,8 +183,33 @@ class _Parser:
             return inner
         raise self.refused(token)
 
+    def _function(self, token: Token) -> Raw:
+        """``min(a, b, ...)``: the smallest; ``max``: the largest."""
+        opening = self._take()
+        found = self.expression(0)
+        if self.peek().text != ",":
+            raise _bad("bad-list", f"{token.text} needs two numbers or more", token, f"write {token.text}(a, b)")
+        while self.peek().text == ",":
+            self._take()
+            right = self.expression(0)
+            found = RawArith(_FUNCTIONS[token.text], found, right, token.start, right.end)
+        self._expect(")", opening)
+        return found
+
     def _infix(self, left: Raw, binding: int) -> Raw:
         token = self.peek()
+        if binding == _IF:
+            self._take()
+            known = self._take()
+            if known.text != "known":
+                fix = "write `plan.count <= 8 if known`, or join two conditions with and"
+                raise _bad("unexpected", "if is followed by known alone", known, fix)
+            return RawJunction("if known", (left,), left.start, known.end)
+        if binding == _UNLESS:
+            self._take()
+            right = self.expression(_UNLESS)
+            exception = RawJunction("not", (right,), token.start, right.end)
+            return RawJunction("and", (left, exception), left.start, right.end)
         if binding == _RELATION:
             relation = self._relation(left)
             self._refuse_chain()
@@ -192,9 +229,15 @@ class _Parser:
         if token.text in _COMPARISONS:
             right = self.expression(_RELATION)
             return RawCompare(_COMPARISONS[token.text], left, right, left.start, right.end, token.start, token.end)
+        if token.text == "between":
+            return self._between(left, token)
         if token.text == "has":
+            absent = self.peek().kind == "keyword" and self.peek().text == "not"
+            if absent:
+                self._take()
             item = self._leaf("has needs a word or number on its right")
-            return RawRelation("has", left, (item,), negated=False, start=left.start, end=item.end)
+            has = RawRelation("has", left, (item,), negated=False, start=left.start, end=item.end)
+            return RawJunction("not", (has,), left.start, item.end) if absent else has
         if token.text == "is":
             return self._is(left)
         negated = token.text == "not"
@@ -202,6 +245,17 @@ class _Parser:
             self._take()
         items, end = self._list()
         return RawRelation("in", left, items, negated, left.start, end)
+
+    def _between(self, left: Raw, token: Token) -> Raw:
+        """``x between 7 and 13``: both ends belong to it."""
+        low = self.expression(_RELATION)
+        word = self._take()
+        if word.text != "and" or word.kind != "keyword":
+            raise _bad("incomplete", "between needs two ends", token, "write x between 7 and 13")
+        high = self.expression(_RELATION)
+        ends: tuple[tuple[CompareOp, Raw], ...] = ((">=", low), ("<=", high))
+        parts = (RawCompare(op, left, end, left.start, end.end, token.start, token.end) for op, end in ends)
+        return RawJunction("and", tuple(parts), left.start, high.end)
 
     def _is(self, left: Raw) -> Raw:
         token = self._take()

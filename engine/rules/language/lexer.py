@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 
-KEYWORDS = frozenset({"and", "or", "not", "in", "has", "is"})
+KEYWORDS = frozenset({"and", "or", "not", "in", "has", "is", "between", "unless", "if"})
 
 
 class Token(NamedTuple):
@@ -43,7 +43,8 @@ class BadExpression(Exception):  # noqa: N818  # Turned into a Problem by the pa
 
 
 # A number takes its unit along: '24 GB', '70b', '$2.5/h', '3 USD/h', '80 %'; and '4-bit' is one word.
-_UNIT = r"(?:\ ?(?!(?:and|or|not|in|has|is)\b)[A-Za-zµ%][\w%$]*(?:-[\w%$]+)*(?:/[A-Za-z][\w-]*)?|(?:-[A-Za-z]\w*)+)"
+_NO_KEYWORD = rf"(?!(?:{'|'.join(sorted(KEYWORDS))})\b)"
+_UNIT = rf"(?:\ ?{_NO_KEYWORD}[A-Za-zµ%][\w%$]*(?:-[\w%$]+)*(?:/[A-Za-z][\w-]*)?|(?:-[A-Za-z]\w*)+)"
 _TOKEN = re.compile(
     rf"""
       (?P<space>\s+)

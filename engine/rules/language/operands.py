@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from whichgpu.engine.core import Value, nearest_words
 from whichgpu.engine.rules.facts import READABLE, FactDef, Vocabulary, read_value, yes_or_no
 from whichgpu.engine.rules.facts.numbers import Refused, read_literal
-from whichgpu.engine.rules.facts.units import Unit
+from whichgpu.engine.rules.facts.units import Unit, derived_unit
 from whichgpu.engine.rules.language.grammar import Raw, RawArith, RawLeaf
 from whichgpu.engine.rules.language.lexer import BadExpression
 from whichgpu.engine.rules.language.tree import Arith, Const, Expr, FactRef
@@ -141,6 +141,11 @@ class Names:
         self.findings.append(BadExpression(code, message, raw.start, raw.end, near=near, fix=fix, fact=fact))
 
 
+def _shown(op: str, left: str | None, right: str | None) -> str:
+    """A derived unit in words: ``W`` times ``GPUs`` is shown as both."""
+    return f"{left} {'x' if op == '*' else 'per'} {right}"
+
+
 def kind_of(fact: FactDef) -> str:
     """What a fact holds, in words."""
     kinds = {"bool": "yes or no", "enum": "a choice", "gpu": "a GPU", "list": "a list", "text": "a text"}
@@ -194,9 +199,10 @@ class Quantities(Names):
             return Quantity(expr, left.unit or right.unit, left.shown_unit or right.shown_unit)
         if right.unit is None:
             return Quantity(expr, left.unit, left.shown_unit)
-        if left.unit is None and raw.op == "*":
-            return Quantity(expr, right.unit, right.shown_unit)
-        return Quantity(expr)  # A product or quotient of two units is not followed further.
+        if left.unit is None:
+            return Quantity(expr, right.unit, right.shown_unit) if raw.op == "*" else Quantity(expr)
+        unit = derived_unit(raw.op, left.unit, right.unit)
+        return Quantity(expr, unit, _shown(raw.op, left.shown_unit, right.shown_unit) if unit else None)
 
     def _match_units(self, left: Quantity, right: Quantity, raw: Raw) -> None:
         if left.unit is None or right.unit is None or left.unit.comparable(right.unit):
@@ -209,7 +215,8 @@ class Quantities(Names):
         if isinstance(raw, RawArith):
             left, right = self._unit_of(raw.left), self._unit_of(raw.right)
             if raw.op in {"*", "/"} and left is not None and right is not None:
-                return None
+                unit = derived_unit(raw.op, left[0], right[0])
+                return (unit, _shown(raw.op, left[1], right[1])) if unit else None
             return left or (None if raw.op == "/" else right)
         if isinstance(raw, RawLeaf) and raw.kind == "word":
             fact = self.vocabulary.fact(raw.text)

@@ -12,7 +12,7 @@ from whichgpu.engine.core import Scalar
 
 
 CompareOp = Literal["==", "!=", "<", "<=", ">", ">="]
-ArithOp = Literal["+", "-", "*", "/"]
+ArithOp = Literal["+", "-", "*", "/", "min", "max"]
 
 
 class _Node(Struct, frozen=True, tag=True, array_like=True):
@@ -32,7 +32,7 @@ class FactRef(_Node, frozen=True):
 
 
 class Arith(_Node, frozen=True):
-    """``left op right`` over numbers. Unknown if a side is unknown or the divisor is zero."""
+    """``left op right`` over numbers, or the smaller or larger. Unknown if a side is unknown or the divisor is zero."""
 
     op: ArithOp
     left: Expr
@@ -183,6 +183,8 @@ def written(expr: Expr) -> str:
             text = _constant(value)
         case FactRef(name):
             text = name
+        case Arith("min" | "max" as op, left, right):
+            text = f"{op}({written(left)}, {written(right)})"
         case Arith(op, left, right) | Compare(op, left, right):
             text = f"{_part(left)} {op} {_part(right)}"
         case Member(left, choices, negated):
@@ -203,7 +205,8 @@ def written(expr: Expr) -> str:
 
 def _part(expr: Expr) -> str:
     """A part, in parentheses where its operators would bind the wrong way."""
-    return f"({written(expr)})" if isinstance(expr, And | Or | Arith | Not) else written(expr)
+    joined = isinstance(expr, And | Or | Not) or (isinstance(expr, Arith) and expr.op not in ("min", "max"))
+    return f"({written(expr)})" if joined else written(expr)
 
 
 def _constant(value: Scalar) -> str:

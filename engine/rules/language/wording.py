@@ -124,6 +124,9 @@ class _Writer:
                 return format_value(beside, value)
             case FactRef(name):
                 return self._the(name)
+            case Arith("min" | "max" as op, left, right):
+                which, inner = ("smaller", "larger")[op == "max"], self._fact_in(expr)
+                return f"the {which} of {self._term(left, inner)} and {self._term(right, inner)}"
             case Arith(op, left, right):
                 inner = self._fact_in(expr) if op in {"+", "-"} else None
                 parts = [self._part(side, inner) for side in (left, right)]
@@ -141,7 +144,7 @@ class _Writer:
             return self.vocabulary.fact(expr.name)
         if isinstance(expr, Arith):
             left, right = self._fact_in(expr.left), self._fact_in(expr.right)
-            if expr.op in {"+", "-"}:
+            if expr.op not in {"*", "/"}:
                 return left or right
             if left is None or right is None:
                 return left if expr.op == "/" else left or right

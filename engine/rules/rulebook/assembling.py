@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from whichgpu.engine.core import (
+    LAYER_FILE,
     Node,
     RulebookError,
     SequenceNode,
@@ -17,11 +18,13 @@ from whichgpu.engine.core import (
 )
 from whichgpu.engine.rules.facts import Vocabulary
 from whichgpu.engine.rules.rulebook.entries import read_entry
+from whichgpu.engine.rules.rulebook.grammar import RESPONSIBLE_KEYS
 from whichgpu.engine.rules.rulebook.layers import Stack, combined, rule_digest
-from whichgpu.engine.rules.rulebook.model import KnownNames, Rule, Rulebook
+from whichgpu.engine.rules.rulebook.model import KnownNames, Responsible, Rule, Rulebook
 from whichgpu.engine.rules.rulebook.order import levels
 from whichgpu.engine.rules.rulebook.overriding import check_overrides, without_removed
 from whichgpu.engine.rules.rulebook.policy import policy_rules
+from whichgpu.engine.rules.rulebook.provenance import read_responsible
 from whichgpu.engine.rules.rulebook.reading import Context, kind_of
 
 
@@ -73,6 +76,7 @@ def _assemble(
     stack = Stack()
     for at, (name, nodes) in enumerate(layers):
         context.layer, context.topmost = name, at == len(layers) - 1
+        context.responsible = _responsible((folders or {}).get(name), context)
         read = [read_entry(item, topic, context) for topic, node in nodes for item in _entries(node, context)]
         rules = [rule for found, _ in read for rule in found]
         rules += _policy_rules((folders or {}).get(name), context)
@@ -98,6 +102,19 @@ def _policy_rules(folder: Path | None, context: Context) -> list[Rule]:
         context.extend(error.problems)
         return []
     return policy_rules(*found, context) if found else []
+
+
+def _responsible(folder: Path | None, context: Context) -> Responsible:
+    """Who answers for a layer, as its ``layer.yaml`` says."""
+    path = folder / LAYER_FILE if folder else None
+    if path is None or not path.is_file():
+        return Responsible()
+    try:
+        fields = context.fields(read_yaml(path, error=RulebookError), RESPONSIBLE_KEYS, f"`{LAYER_FILE}`")
+    except RulebookError as error:
+        context.extend(error.problems)
+        return Responsible()
+    return read_responsible(fields or {}, Responsible(), context)
 
 
 def _entries(node: Node, context: Context) -> tuple[Node, ...]:

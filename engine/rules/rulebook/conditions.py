@@ -17,8 +17,8 @@ from whichgpu.engine.core import (
 from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.language.parsing import parse_cell, parse_condition
 from whichgpu.engine.rules.language.tree import Expr, Or, facts_read, written
-from whichgpu.engine.rules.rulebook.grammar import reading_complaint
 from whichgpu.engine.rules.rulebook.model import Condition, Each, Stage
+from whichgpu.engine.rules.rulebook.phases import reading_complaint
 from whichgpu.engine.rules.rulebook.reading import Context, is_empty, kind_of
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from whichgpu.engine.core import Facts
+from whichgpu.engine.rules.language.compiling import evaluate
 from whichgpu.engine.rules.language.tree import Expr
 from whichgpu.engine.rules.rulebook.model import Band, Claim, Effect
 
@@ -20,8 +21,8 @@ class SetFact(Effect, frozen=True):
     text: str
 
     def traced(self, facts: Facts) -> tuple[str, list[object] | dict[str, object]]:
-        """As ``Effect.traced``: with the value that the fact has."""
-        return self.word, {self.fact: facts.get(self.fact)}
+        """As ``Effect.traced``: with the value that the rule gives the fact, which another may have prevailed over."""
+        return self.word, {self.fact: evaluate(self.expr, facts)}
 
 
 class ConsiderCounts(Effect, frozen=True):

@@ -19,9 +19,9 @@ from whichgpu.engine.rules.rulebook.grammar import (
     RULE_KEYS,
     STAGES,
     TABLE_KEYS,
-    reading_complaint,
 )
 from whichgpu.engine.rules.rulebook.model import STAGE_RULE, Each, Rule, Stage, Table
+from whichgpu.engine.rules.rulebook.phases import reading_complaint
 from whichgpu.engine.rules.rulebook.provenance import INHERITED, read_grounds
 from whichgpu.engine.rules.rulebook.reading import Context, Draft, Fields, Reader, Removal
 from whichgpu.engine.rules.rulebook.ruletests import read_tests

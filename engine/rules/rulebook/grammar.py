@@ -1,4 +1,4 @@
-"""The form of rule files as data: keys, kinds, effects, and which facts a rule may read and set by stage and scope."""
+"""The form of rule files as data: keys, kinds, and where each may stand."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import Literal, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from whichgpu.engine.rules.facts import READABLE, FactDef
-from whichgpu.engine.rules.rulebook.model import STAGE_RULE, Band, Each, HitPolicy, Quantity, Stage, Status
+from whichgpu.engine.rules.rulebook.model import Band, Each, HitPolicy, Quantity, Stage, Status
 
 
 Kind = Literal[
@@ -88,6 +87,12 @@ REASONS = (
     "maturity",
 )
 
+#: Who answers for a rule, a table or a layer.
+RESPONSIBLE_KEYS = (
+    Key("author", "text", "who wrote it"),
+    Key("reviewed_by", "text", "who looked at it"),
+    Key("approved_on", "date", "the day on which it was approved, as 2026-12-31"),
+)
 _COMMON = (
     Key("because", "text", "the general ground of the rule, in a sentence", required=True),
     Key("sources", "names", "ids of knowledge/sources.yaml, optionally with /section"),
@@ -95,6 +100,7 @@ _COMMON = (
     Key("status", "word", "how settled the rule is (default: stable)", choices=STATUSES),
     Key("valid_until", "date", "the day after which the claim should be checked again, as 2026-12-31"),
     Key("overrides", "names", "ids of rules or tables that this one silences where both match"),
+    *RESPONSIBLE_KEYS,
 )
 _REPLACES = Key("replaces", "name", "in a layer: the rule or table of a layer below that this one takes the place of")
 _HEAD = (
@@ -160,61 +166,3 @@ CLAIM_KEYS = (
 
 ID_PATTERN = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 DATE_PATTERN = r"^\d{4}-\d{2}-\d{2}$"
-
-
-#: Facts of these moments do not exist yet when a stage runs.
-_TOO_LATE: dict[Stage, tuple[str, ...]] = {
-    "derive": (),
-    "reject": ("survey", "outcome"),
-    "prefer": ("outcome",),
-    "advise": (),
-}
-
-#: The one scope that a rule may set facts of.
-_SETS: dict[Each, str] = {"workload": "workload", "plan": "plan", "chosen": "workload", "candidate": "candidate"}
-
-_ABOUT = {"workload": "the workload", "plan": "a plan", "gpu": "a GPU", "candidate": "a candidate"}
-
-#: A complaint and what to do about it.
-Complaint = tuple[str, str]
-
-
-def reading_complaint(fact: FactDef, stage: Stage, each: Each) -> Complaint | None:
-    """Why such a rule cannot read ``fact``, or None."""
-    if fact.scope not in READABLE[each]:
-        seers = [name for name in EACH_OF_STAGE[stage] if fact.scope in READABLE[name]]
-        return (
-            f"`{fact.name}` is about {_ABOUT[fact.scope]}, which a rule for each: {each} does not see",
-            f"write each: {' or '.join(seers)}" if seers else "read a fact about the workload or the plan",
-        )
-    if fact.available in _TOO_LATE[stage]:
-        early = fact.available == "survey"
-        after = "plans are rejected" if early else "plans are ranked"
-        later: Stage = "prefer" if early else "advise"
-        return (
-            f"`{fact.name}` is known only after {after}, too late for {STAGE_RULE[stage]}",
-            f"use {STAGE_RULE[later]}, or read what the fact is made from",
-        )
-    return None
-
-
-def setting_complaint(fact: FactDef, stage: Stage, each: Each) -> Complaint | None:
-    """Why such a rule cannot set ``fact``, or None."""
-    if fact.stated_only:
-        return (
-            f"`{fact.name}` is read as it was stated, before any rule: setting it would change nothing",
-            "advise on it or ask for it",
-        )
-    if fact.scope == "gpu":
-        return f"`{fact.name}` comes from the catalogue, no rule sets it", "set a plan fact, or correct the catalogue"
-    if fact.scope != _SETS[each]:
-        return (
-            f"`{fact.name}` is about {_ABOUT[fact.scope]}; a rule for each: {each} cannot set it",
-            f"set a fact about {_ABOUT[_SETS[each]]}, or change `each`",
-        )
-    if stage == "advise" and fact.available != "outcome":
-        return (
-            f"`{fact.name}` is read before plans are ranked, so an advise rule cannot set it",
-            "use a derive rule, or say `available: outcome` where the vocabulary defines the fact",
-        )
-    return None

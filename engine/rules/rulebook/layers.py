@@ -12,12 +12,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from whichgpu.engine.core import Place, place_of
-from whichgpu.engine.rules.rulebook.model import Change, Layer, Rule, Table
+from whichgpu.engine.rules.rulebook.model import Change, Layer, Responsible, Rule, Table
 from whichgpu.engine.rules.rulebook.reading import Context, Removal
 
 
 #: Where a rule stands, how it is filed and tested decides nothing; the rest of these follows from other fields.
-_LEFT_OUT = frozenset({"place", "topic", "tests", "reads", "writes", "mentions", "replaces", "layer"})
+_LEFT_OUT = frozenset({"place", "topic", "tests", "reads", "writes", "mentions", "replaces", "layer", "responsible"})
 
 #: The fields of each class that count; looked up once.
 _FIELDS: dict[type, tuple[str, ...]] = {}
@@ -63,6 +63,7 @@ class Stack:
     tables: dict[str, Table] = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
+    responsible: dict[str, Responsible] = field(default_factory=dict)  # of each layer
     laid: dict[str, tuple[Rule, ...]] = field(default_factory=dict)  # layer -> its rules, whatever became of them
     removals: dict[str, list[tuple[str, str]]] = field(default_factory=dict)  # layer -> rules that it took away
     seats: dict[str, Rule] = field(default_factory=dict)  # rule -> the row of a table below whose place it takes
@@ -73,6 +74,7 @@ class Stack:
         lowest = not self.names
         self.names.append(name)
         self.laid[name] = tuple(rules)
+        self.responsible[name] = context.responsible
         self.removals[name] = []
         for removal in context.removals:
             self._remove(name, removal, context)
@@ -99,7 +101,7 @@ class Stack:
         for name in self.names:
             digests = [known.get(id(rule)) or rule_digest(rule) for rule in self.laid[name]]
             in_force = sum(rule.layer == name for rule in self.rules.values())
-            made.append(Layer(name, _digest(digests, self.removals[name]), in_force))
+            made.append(Layer(name, _digest(digests, self.removals[name]), in_force, self.responsible[name]))
         return tuple(made)
 
     def _replaces(self, table: str) -> bool:

@@ -101,6 +101,18 @@ class RuleTest(Struct, frozen=True):
     expected: Expected | None = None
 
 
+class Responsible(Struct, frozen=True, array_like=True):
+    """Who said so: who wrote a rule, or all of a layer, who looked at it, and when it was approved."""
+
+    author: str | None = None
+    reviewed_by: str | None = None
+    approved_on: str | None = None  # a day: 2026-12-31
+
+    def stated(self) -> dict[str, str]:
+        """What of it is stated, by its key."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
 class Rule(Struct, frozen=True, array_like=True):
     """One rule, or one row of a decision table (then ``table`` names it and ``row`` is its position)."""
 
@@ -128,6 +140,7 @@ class Rule(Struct, frozen=True, array_like=True):
     mentions: frozenset[str] = field(default_factory=frozenset)  # by templates: shown, never decisive
     replaces: str | None = None  # a rule or table of a layer below that this one takes the place of
     layer: str = ""
+    responsible: Responsible = Responsible()
 
 
 class Table(Struct, frozen=True, array_like=True):
@@ -153,6 +166,7 @@ class Layer(Struct, frozen=True, array_like=True):
     name: str
     digest: str
     rules: int
+    responsible: Responsible = Responsible()
 
 
 class Change(Struct, frozen=True, array_like=True):

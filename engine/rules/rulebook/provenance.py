@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import TypedDict
 
 from whichgpu.engine.core import MappingNode, Node
-from whichgpu.engine.rules.rulebook.grammar import CLAIM_KEYS, QUANTITIES, STATUSES
-from whichgpu.engine.rules.rulebook.model import Claim, Status
-from whichgpu.engine.rules.rulebook.reading import Context, Fields, kind_of
+from whichgpu.engine.rules.rulebook.grammar import CLAIM_KEYS, QUANTITIES, RESPONSIBLE_KEYS, STATUSES
+from whichgpu.engine.rules.rulebook.model import Claim, Responsible, Status
+from whichgpu.engine.rules.rulebook.reading import Context, Fields, Reader, kind_of
 
 
 #: The keys that a row has from its table where it does not give them itself.
-INHERITED = ("because", "sources", "encodes", "status", "valid_until", "overrides")
+INHERITED = (
+    *("because", "sources", "encodes", "status", "valid_until", "overrides"),
+    *(key.name for key in RESPONSIBLE_KEYS),
+)
 
 
 class Grounds(TypedDict):
@@ -23,6 +26,7 @@ class Grounds(TypedDict):
     status: Status
     valid_until: str | None
     overrides: tuple[str, ...]
+    responsible: Responsible
 
 
 def read_grounds(owner: str, fields: Fields, context: Context) -> Grounds:
@@ -36,6 +40,17 @@ def read_grounds(owner: str, fields: Fields, context: Context) -> Grounds:
         status=context.word(fields, "status", STATUSES) or "stable",
         valid_until=context.date(fields["valid_until"][1], "`valid_until`") if "valid_until" in fields else None,
         overrides=tuple(sorted(name.text for name in overrides)),
+        responsible=read_responsible(fields, context.responsible, context),
+    )
+
+
+def read_responsible(fields: Fields, default: Responsible, reader: Reader) -> Responsible:
+    """Who said so; what is not stated is as in the default, that of the layer."""
+    day = reader.date(fields["approved_on"][1], "`approved_on`") if "approved_on" in fields else None
+    return Responsible(
+        reader.text(fields, "author") or default.author,
+        reader.text(fields, "reviewed_by") or default.reviewed_by,
+        day or default.approved_on,
     )
 
 

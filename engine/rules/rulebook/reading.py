@@ -24,7 +24,7 @@ from whichgpu.engine.core import (
 )
 from whichgpu.engine.rules.facts import FactDef, Vocabulary
 from whichgpu.engine.rules.rulebook.grammar import DATE_PATTERN, ID_PATTERN, Key
-from whichgpu.engine.rules.rulebook.model import KnownNames, Rule
+from whichgpu.engine.rules.rulebook.model import KnownNames, Responsible, Rule
 
 
 #: A mapping as read: key to (the key itself, its value).
@@ -228,6 +228,7 @@ class Context(Reader):
     overrides: list[tuple[str, ScalarNode]] = field(default_factory=list)  # rule -> name it overrides, as written
     removals: list[Removal] = field(default_factory=list)  # what the layer being read takes from those below
     layer: str = ""  # the layer being read
+    responsible: Responsible = field(default_factory=Responsible)  # who answers for it
     topmost: bool = True  # whether no layer lies over it, which may have changed what its tests speak of
 
     def claim(self, name: str, node: Node) -> None:

@@ -8,24 +8,27 @@ from msgspec.structs import replace
 from whichgpu.engine.advisor.advisor import Advisor, known_names
 from whichgpu.engine.advisor.stages import prepare
 from whichgpu.engine.core.calculators import registered
-from whichgpu.engine.rules import defaults_of
+from whichgpu.engine.rules import FactDef, Vocabulary, defaults_of
 from whichgpu.engine.rules.inference.firing import Level
 from whichgpu.engine.rules.rulebook import load_rules_text
 
 
 @pytest.fixture(scope="session")
-def with_rules(advisor: Advisor) -> Callable[[str], Advisor]:
+def with_rules(advisor: Advisor) -> Callable[..., Advisor]:
     """The shipped knowledge under another rulebook, given as text; every rule gets what a test does not care for."""
 
-    def build(text: str) -> Advisor:
-        rulebook = load_rules_text(text, advisor.vocabulary, known_names(advisor.knowledge))
-        stages = prepare(rulebook, advisor.vocabulary, registered().values(), defaults_of(advisor.vocabulary), Level)
+    def build(text: str, *further: FactDef) -> Advisor:
+        shipped = advisor.vocabulary
+        vocabulary = Vocabulary({**shipped.facts, **{fact.name: fact for fact in further}}, shipped.codes)
+        rulebook = load_rules_text(text, vocabulary, known_names(advisor.knowledge))
+        stages = prepare(rulebook, vocabulary, registered().values(), defaults_of(vocabulary), Level)
         return replace(
             advisor,
+            vocabulary=vocabulary,
             rulebook=rulebook,
             rules={rule.id: rule for rule in rulebook.rules},
             stages=stages,
-            context=replace(advisor.context, stages=stages),
+            context=replace(advisor.context, stages=stages, vocabulary=vocabulary),
         )
 
     return build

@@ -255,6 +255,26 @@ def test_cards_of_a_machine_that_is_paid_for_anyway_are_used(unstated: Objective
     assert answer([four, contender("other", 5, 1, hourly=4, pcie=8, count=8)], unstated) == "four"
 
 
+@pytest.mark.parametrize(
+    ("name", "cost", "expected"), [("cheapest", 1, "one"), ("cheapest", 0.9, "eight"), ("fastest", 1, "eight")]
+)
+def test_work_of_unknown_length_gets_more_of_a_card_only_for_less_or_for_speed(
+    name: str, cost: float, expected: str
+) -> None:
+    one = contender("one", 1, 8, hourly=1, family="card")
+    eight = contender("eight", cost, 1, hourly=8, family="card", count=8, score=9)
+    assert answer([one, eight], stated(name)) == expected
+    whole_run = [contender("one", 1, 8, family="card"), contender("eight", 1, 1, family="card", count=8, score=9)]
+    assert answer(whole_run, stated(name)) == "eight"
+
+
+def test_a_guides_count_is_kept_by_an_equal_of_that_count_in_fewer_machines(unstated: Objective) -> None:
+    eight = contender("eight", 11, 3, count=8, counts=True)
+    two_machines = contender("sixteen", 10, 2, count=16, nodes=2, counts=True, score=1)
+    assert answer([eight, two_machines, contender("other", 9, 1, count=8)], unstated) == "other"
+    assert answer([eight, two_machines, contender("other", 9, 1, count=4)], unstated) == "sixteen"
+
+
 def test_what_beats_the_first_by_evidence_in_its_tier_stands_in_for_it(unstated: Objective) -> None:
     first, next_best = contender("first", 10, 2, score=9), contender("next", 30, 1.5, score=8)
     for spread in ({"nodes": 2}, {"pcie": 4}):
@@ -330,6 +350,13 @@ def test_more_gpus_have_to_bring_more(fastest: Objective) -> None:
     one = contender("one", 1, 1)
     assert answer([one, contender("two", 2, 1 / 1.1, count=2)], fastest) == "one"
     assert answer([one, contender("two", 2, 1 / 1.4, count=2)], fastest) == "two"
+
+
+def test_preferences_cost_a_share_of_the_time_whatever_fewer_gpus_are_forgiven(fastest: Objective) -> None:
+    gain = fastest.gain_of_doubling
+    four = contender("four", 4, 1, count=4)
+    assert answer([four, contender("two", 2, 1.02 * gain, count=2, score=9)], fastest) == "four"
+    assert answer([four, contender("other four", 4, 1.04, count=4, score=9)], fastest) == "other four"
 
 
 def test_ties_go_to_fewer_gpus_less_memory_and_the_name(cheapest: Objective) -> None:

@@ -201,3 +201,10 @@ def test_of_no_plans_only_their_number_is_known() -> None:
     assert {name: claims[0].value for name, claims in survey_claims([], unmeasured([])).items()} == {
         "surviving_plans": 0
     }
+
+
+def test_runs_none_of_which_has_a_known_length_are_measured_without_a_warning(decide: Callable[..., Decision]) -> None:
+    facts = {"task": "full_finetuning", "model_name": "llama-3.1-70b", "compute_precision": "mixed"}
+    facts |= {"sharding": "zero3", "gradient_checkpointing": "full", "optimizer": "adamw"}
+    length = {"train_tokens_b": 1, "seq_len_tokens": 4096, "batch_size_per_gpu": 1, "deadline_hours": 168}
+    assert decide(facts, **length, gpu_candidates=["nvidia-h100-80gb-sxm"]).trade_offs()

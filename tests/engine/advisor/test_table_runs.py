@@ -14,6 +14,7 @@ from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.proof import missing_for_proof, wishes
 from whichgpu.engine.advisor.stages import NOTHING, RuleSet
 from whichgpu.engine.core.fact_table import FactTable
+from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.inference.differences import gathering_differences
 from whichgpu.engine.rules.inference.durable import Seen
 from whichgpu.engine.rules.inference.firing import Level
@@ -21,7 +22,7 @@ from whichgpu.engine.rules.rulebook.model import Rule
 
 
 MOMENT = datetime(2026, 11, 20, tzinfo=UTC)
-WithRules = Callable[[str], Advisor]
+WithRules = Callable[..., Advisor]
 MakeRule = Callable[..., str]
 
 
@@ -103,17 +104,19 @@ def test_durable_rules_confirms_rows_of_a_table(
 
 
 def test_what_rules_set_comes_as_columns(with_rules: WithRules, make_rule: MakeRule) -> None:
-    text = make_rule("many", "derive", "plan.count > 4", "set: {plan.link: nvlink}")
-    text += make_rule("few", "derive", "plan.count < 3", "set: {plan.link: none}")
-    text += make_rule("two", "derive", "plan.count == 2", "set: {plan.link: pcie}")
-    text += make_rule("more", "derive", "plan.nodes > 1", "set: {plan.replicas: plan.nodes * 2}")
-    (rules,) = with_rules(text).stages.plan_levels
+    text = make_rule("many", "derive", "plan.count > 4", "set: {plan.fabric: nvlink}")
+    text += make_rule("few", "derive", "plan.count < 3", "set: {plan.fabric: none}")
+    text += make_rule("two", "derive", "plan.count == 2", "set: {plan.fabric: pcie}")
+    text += make_rule("more", "derive", "plan.nodes > 1", "set: {plan.copies: plan.nodes * 2}")
+    own = {"scope": "plan", "available": "plan", "role": "derived"}
+    facts = (FactDef(name="plan.fabric", type="text", **own), FactDef(name="plan.copies", type="int", **own))
+    (rules,) = with_rules(text, *facts).stages.plan_levels
     fact_sets: list[dict[str, Any]] = [{"plan.count": 8}, {"plan.count": 2, "plan.nodes": 3}, {"plan.count": 1}, {}]
     run = rules.run_table({}, FactTable.of(fact_sets))
     columns = run.columns()
-    assert [columns["plan.link"].at(row) for row in range(4)] == ["nvlink", None, "none", None]
-    assert [columns["plan.replicas"].at(row) for row in range(4)] == [None, 6, None, None]
-    assert run.resolution(1).collisions[0].fact == "plan.link"
+    assert [columns["plan.fabric"].at(row) for row in range(4)] == ["nvlink", None, "none", None]
+    assert [columns["plan.copies"].at(row) for row in range(4)] == [None, 6, None, None]
+    assert run.resolution(1).collisions[0].fact == "plan.fabric"
     assert run.group_fired[int(run.codes[1])] == ("few", "more", "two")
     rows = rules.run({}, fact_sets, ["a", "b", "c", "d"])
     assert [run.resolution(row) for row in range(4)] == rows.resolutions

@@ -103,6 +103,7 @@ def complaints(load: Callable[[str], Rulebook], vocabulary: Vocabulary) -> Calla
             calculated=CALCULATED,
             heuristic_numbers=STATED,
             catalogue=CATALOGUE,
+            required=("author", "approved_on") if check == "unsigned-rule" else (),
         )
         return "".join(_written(finding) for finding in found if finding.check == check)
 

@@ -47,7 +47,7 @@ def test_a_row_with_only_a_spot_price_says_so() -> None:
 
 
 def test_committed_prices_stand_beside_the_price_on_demand() -> None:
-    text = ",".join(COLUMNS) + "\nacme,hyperscaler,one,nvidia-l4,1,0.7,,0.5,0.3,eu,2026-07-01,tardellirs,gcosts"
+    text = ",".join(COLUMNS[:-2]) + "\nacme,hyperscaler,one,nvidia-l4,1,0.7,,0.5,0.3,eu,2026-07-01,tardellirs,gcosts"
     (offer,) = parse_prices(text, "new.csv", resolve=RESOLVE)
     assert (offer.one_year_usd_per_hour, offer.three_years_usd_per_hour) == (0.5, 0.3)
     assert offer.cites == ("tardellirs", "gcosts")
@@ -97,6 +97,13 @@ def test_errors_name_line_and_column(row: str, code: str, column: int) -> None:
     assert problem.place is not None
     assert (problem.place.path, problem.place.line, problem.place.column) == ("new.csv", 3, column)
     assert problem.place.text == row
+
+
+def test_quota_and_waiting_time_are_read_and_checked() -> None:
+    head, row = f"{HEAD},quota_gpus,lead_time_days", "acme,neocloud,one,nvidia-l4,1,0.7,,eu,2026-07-01,s"
+    (offer,) = parse_prices(f"{head}\n{row},16,2.5\n", "new.csv", resolve=RESOLVE)
+    assert (offer.quota_gpus, offer.lead_time_days) == (16, 2.5)
+    assert [problem.code for problem in refused(f"{head}\n{row},1.5,soon\n")] == ["not-a-count", "not-days"]
 
 
 def test_errors_suggest_what_was_meant() -> None:

@@ -64,6 +64,20 @@ def test_the_score_is_the_sum_of_the_points_told(decided: Decided, advisor: Advi
     assert told == pytest.approx(decision["recommendation"]["score"], rel=1e-4)
 
 
+def test_a_plan_that_is_cheaper_and_faster_is_named_with_what_decided_against_it(
+    advisor: Advisor, decide: Callable[..., dict[str, Any]]
+) -> None:
+    decision = decide(task="peft_finetuning", peft_method="qlora", model_name="qwen3-8b")
+    entries = decision["recommendation"]["chosen_over"]
+    better = [entry for entry in entries if (entry["cost_ratio"] or 1) < 1 < (entry["speed_ratio"] or 0)]
+    told = [step.says for step in explainer(decision, advisor).why().steps if step.says.startswith("not ")]
+    assert better
+    assert len(told) == len(better)
+    for says, entry in zip(told, better, strict=True):
+        assert entry["because"].rstrip(".") in says
+        assert "that makes the work" in says
+
+
 def test_memory_is_told_by_its_terms(decided: Decided, advisor: Advisor) -> None:
     decision = decided("llm-serving-70b")
     tree = explainer(decision, advisor).why("memory")

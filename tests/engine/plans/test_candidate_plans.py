@@ -297,6 +297,12 @@ def test_owned_and_quoted_hardware_is_had() -> None:
         assert plan.cost.usd_per_hour == pytest.approx(0.6)
 
 
+def test_owned_cards_are_planned_in_every_number_that_is_there() -> None:
+    facts: Facts = {"task": "peft_finetuning", "peft_method": "lora", "gpus_owned": ("nvidia-l40s x3",)}
+    found = of(plans({**facts, "gpu_candidates": ("nvidia-l40s",)}, "llama-3.1-8b"), "nvidia-l40s")
+    assert {plan.count for plan in found if plan.facts["plan.owned"]} == {1, 2, 3}
+
+
 def test_a_maker_answers_for_one_gpu() -> None:
     facts: Facts = {"task": "inference", "weight_precision": "bf16"}
     maker = PlanMaker(job(facts, "llama-3.1-70b"), facts, KNOWLEDGE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check
 from whichgpu.engine.core import Facts, nearest_words
@@ -226,7 +227,7 @@ def _tested(context: LintContext) -> dict[str, list[tuple[str, float]]]:
     for rule in context.rulebook.rules:
         for test in rule.tests:
             for fact, value in (*test.given.items(), *test.plan.items()):
-                if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+                if _positive(value):
                     found.setdefault(fact, []).append((rule.id, float(value)))
     return found
 
@@ -236,9 +237,14 @@ def _amounts(context: LintContext) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {}
     for gpu in context.catalogue.gpus:
         for name, value in gpu.items():
-            if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+            if _positive(value):
                 found.setdefault(name, []).append(value)
     return found
+
+
+def _positive(value: object) -> TypeGuard[float]:
+    """Whether it is a number above 0."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
 
 
 _Tried = list[tuple[Condition, Compiled]]

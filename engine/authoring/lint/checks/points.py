@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check
-from whichgpu.engine.authoring.lint.formulas import opposite
 from whichgpu.engine.authoring.lint.regions import named
 from whichgpu.engine.rules import Points, Rule
 
@@ -83,7 +82,7 @@ def _opposes(rule: Rule, other: Rule, context: LintContext) -> bool:
         return False
     if theirs[0].points > -mine[0].points:
         return False
-    return context.regions.never(context.regions.fires(rule), opposite(context.regions.fires(other)))
+    return context.regions.never(context.regions.fires(rule), context.regions.outside(context.regions.fires(other)))
 
 
 @check("warning", silence="with the later rule's id")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check
-from whichgpu.engine.authoring.lint.formulas import opposite
 from whichgpu.engine.authoring.lint.regions import named
 from whichgpu.engine.rules import Expr, Known, Rule, facts_read, leaves
 
@@ -73,7 +72,7 @@ def always_true(context: LintContext) -> Iterator[Finding]:
     regions = context.regions
     for rule in context.rulebook.rules:
         # A table's last row may well catch everything; its table is then what binds.
-        if rule.table is None and regions.never(opposite(regions.where(rule))):
+        if rule.table is None and regions.never(regions.outside(regions.where(rule))):
             why = "" if rule.when else "has no condition and "
             yield always_true.about(rule, f"{rule.id} {why}always fires", fix="say when it holds")
             continue

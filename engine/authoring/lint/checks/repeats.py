@@ -85,7 +85,7 @@ def subsumed_rule(context: LintContext) -> Iterator[Finding]:
         if regions.never(where):
             continue
         for other in by_kind[rule.stage, rule.each]:
-            if not _covers(other, rule) or not regions.never(where, opposite(regions.fires(other))):
+            if not _covers(other, rule) or not regions.never(where, regions.outside(regions.fires(other))):
                 continue
             same = regions.never(regions.fires(other), opposite(where))
             # Of two that cover each other the later one is named, and duplicate-rule says it of those alike in form.
@@ -151,7 +151,8 @@ def conflicting_sets(context: LintContext) -> Iterator[Finding]:
         for (one, first), (two, second) in combinations(found, 2):
             if first.expr == second.expr or (one.stage, one.each) != (two.stage, two.each):
                 continue
-            case = context.regions.find(context.regions.fires(one), context.regions.fires(two))
+            both_fire = (context.regions.fires(one), context.regions.fires(two))
+            case = None if context.regions.never(*both_fire) else context.regions.find(*both_fire)
             if case:
                 yield _finding(one, first, two, second, case)
 

@@ -141,7 +141,8 @@ def overlapping_rows(context: LintContext) -> Iterator[Finding]:
             # Rows that cover each other are the matter of shadowed-row, or an exception above its rule.
             if regions.never(upper, opposite(lower)) or regions.never(lower, opposite(upper)):
                 continue
-            case = regions.find(upper, lower, *(opposite(regions.where(other)) for other in regions.earlier(row)))
+            above = (regions.outside(regions.where(other)) for other in regions.earlier(row))
+            case = regions.find(upper, lower, *above)
             if case:
                 yield overlapping_rows.about(
                     rule,

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from whichgpu.engine.core import MappingNode, Node, ScalarNode, WhichgpuError
+from whichgpu.engine.rules.facts import FactDef
 from whichgpu.engine.rules.language.parsing import parse_expression
+from whichgpu.engine.rules.language.tree import facts_read
 from whichgpu.engine.rules.rulebook.conditions import check_reads, one_line
 from whichgpu.engine.rules.rulebook.effect_records import Ask, ConsiderCounts, SetFact
 from whichgpu.engine.rules.rulebook.effects.kind import EffectKind
-from whichgpu.engine.rules.rulebook.grammar import EffectKey, setting_complaint
+from whichgpu.engine.rules.rulebook.grammar import EffectKey
 from whichgpu.engine.rules.rulebook.model import Effect
+from whichgpu.engine.rules.rulebook.phases import late_complaint, latest, setting_complaint
 from whichgpu.engine.rules.rulebook.reading import Context, Draft, is_empty, kind_of, whole_number
 
 
@@ -20,8 +25,22 @@ def _read_settings(node: Node, draft: Draft, context: Context) -> list[Effect]:
     if not isinstance(node, MappingNode) or not node.entries:
         context.add("wrong-form", f"`set` is {kind_of(node)}", node, fix=_SET_FORM)
         return []
-    found = (_read_setting(name, value, draft, context) for name, value in node.entries)
-    return [*sorted((effect for effect in found if effect is not None), key=lambda effect: effect.fact)]
+    found = {name: _read_setting(name, value, draft, context) for name, value in node.entries}
+    effects = sorted((effect for effect in found.values() if effect is not None), key=lambda effect: effect.fact)
+    if (draft.rule.stage, draft.rule.each) == ("derive", "workload"):
+        beside = _facts_of(draft, effects, context)
+        for name, effect in found.items():
+            complaint = effect and late_complaint(context.vocabulary.facts[effect.fact], beside)
+            if complaint:
+                context.add("late-fact", complaint[0], name, fix=complaint[1], fact=name.text)
+    return [*effects]
+
+
+def _facts_of(draft: Draft, effects: Iterable[SetFact], context: Context) -> list[FactDef]:
+    """The facts that a rule reads or sets."""
+    read = [*(condition.expr for condition in draft.rule.when), *(effect.expr for effect in effects)]
+    names = {name for expr in read for name in facts_read(expr)} | {effect.fact for effect in effects}
+    return [context.vocabulary.facts[name] for name in names]
 
 
 def _read_setting(name: ScalarNode, value: Node, draft: Draft, context: Context) -> SetFact | None:
@@ -48,8 +67,12 @@ def _read_setting(name: ScalarNode, value: Node, draft: Draft, context: Context)
     return SetFact(fact.name, expr, one_line(value.text))
 
 
-def _read_counts(node: Node, _: Draft, context: Context) -> list[Effect]:
+def _read_counts(node: Node, draft: Draft, context: Context) -> list[Effect]:
     counts: set[int] = set()
+    last = latest(_facts_of(draft, (), context))
+    if last is not None and last.available != "intake":
+        message = f"counts are planned before `{last.name}` is known ({last.available}), which this rule waits for"
+        context.add("late-fact", message, node, fix="read facts of the workload that are known at intake")
     for name in context.names(node, "`consider_counts`"):
         count = whole_number(name)
         if count is not None:

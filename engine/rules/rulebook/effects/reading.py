@@ -8,8 +8,8 @@ from whichgpu.engine.rules.language.texts import template_facts
 from whichgpu.engine.rules.rulebook.conditions import spot_of
 from whichgpu.engine.rules.rulebook.effects import COMPANIONS, EFFECT_KEYS, KINDS
 from whichgpu.engine.rules.rulebook.effects.kind import read_template
-from whichgpu.engine.rules.rulebook.grammar import reading_complaint
 from whichgpu.engine.rules.rulebook.model import STAGE_RULE, Effect
+from whichgpu.engine.rules.rulebook.phases import reading_complaint
 from whichgpu.engine.rules.rulebook.reading import Context, Draft
 
 

@@ -49,6 +49,23 @@ def test_entries_are_numbered_in_order(answers: dict[str, Answer]) -> None:
         assert [entry["seq"] for entry in answer["trace"]] == list(range(1, len(answer["trace"]) + 1)), name
 
 
+def test_points_of_cost_and_speed_name_the_price_and_the_pace(answers: dict[str, Answer]) -> None:
+    read = {
+        reason: [
+            {matched["fact"] for matched in entry["matched"]} for _, entry in entries(answers) if _term(entry) == reason
+        ]
+        for reason in ("cost", "speed")
+    }
+    assert read["cost"]
+    assert all("plan.usd_per_hour" in facts for facts in read["cost"])
+    assert read["speed"]
+    assert all("plan.count" in facts and len(facts) > 1 for facts in read["speed"])
+
+
+def _term(entry: dict[str, Any]) -> str | None:
+    return entry["effects"]["reason"] if entry["kind"] == "scored" and not entry.get("rule") else None
+
+
 def test_what_an_entry_was_made_from_stands_before_it_and_says_the_same(answers: dict[str, Answer]) -> None:
     for name, answer in answers.items():
         by_seq = {entry["seq"]: entry for entry in answer["trace"]}

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from whichgpu import Advisor, load_advisor
-from whichgpu.cli.render.rulediff import _summary
+from whichgpu.cli.render.rulediff import _summary, comparison_blocks
 from whichgpu.engine.advisor.advisor import shipped_advisor
 from whichgpu.engine.authoring.diff.answers import PARTS, Answer, Edition, Pair, answer_of, answer_pairs
-from whichgpu.engine.authoring.diff.comparing import Comparison, _concerned as concerned_by, compare
+from whichgpu.engine.authoring.diff.comparing import Comparison, by_task, compare
 from whichgpu.engine.authoring.diff.concern import Shares, concern_of, shares_of
 from whichgpu.engine.authoring.diff.rulediff import rule_changes
+from whichgpu.engine.authoring.diff.touched import Touched, touched_by
 from whichgpu.engine.authoring.diff.workloads import (
     example_workloads,
     sample_workloads,
@@ -98,7 +99,7 @@ def test_a_rulebook_does_not_differ_from_itself() -> None:
 
 def test_a_new_rule_moves_what_it_rejects(lay: Lay) -> None:
     found = compared(Edition("a"), lay(RULE.format(limit=40, because="So it is.")), sample=6)
-    assert set(found.compared) == {"example", "sample", "scenario", "test"}
+    assert set(found.compared) == {"example", "region", "sample", "scenario", "test"}
     (told,) = found.rules
     assert (told.change.kind, told.change.id, told.change.decisive) == ("added", "no-small-cards", True)
     (region,) = told.regions
@@ -255,7 +256,7 @@ def test_whoever_is_spared_gets_the_same_answer(lay: Lay, change: tuple[str, str
     concern = concern_of(old, new, changes)
     assert concern is not None
     workloads = sample_workloads(new.vocabulary, 40, seed=5)
-    spared = [facts for facts in workloads if not concerned_by(concern, new, facts)]
+    spared = [facts for facts in workloads if not Touched(frozenset(), new, concern).meets(facts)]
     for pair in answer_pairs(old, new, spared[:5], MOMENT, shares_of(old, new, changes)):
         assert pair.old == pair.new
     assert len(spared) < 40
@@ -269,7 +270,7 @@ def test_a_rule_that_sets_a_fact_of_its_own_concerns_those_whom_it_meets(lay: La
     text = text.replace('reject: "{gpu.name} is too small"', "set: {monitoring_needed: true}")
     new = lay(text, "late")
     (Path(new.layers[0]) / "vocabulary.yaml").write_text(
-        "facts:\n  monitoring_needed: {type: bool, role: derived, label: Watch?}\n"
+        "facts:\n  monitoring_needed: {type: bool, role: derived, available: survey, label: Watch?}\n"
     )
     old, loaded = shipped_advisor(), new.load()
     found = concern_of(old, loaded, rule_changes(old.rulebook, loaded.rulebook))
@@ -295,3 +296,31 @@ def test_how_many_are_spared_is_told(lay: Lay) -> None:
     found = compared(Edition("a"), lay(RULE.format(limit=40, because="So it is.")), sample=6)
     assert 0 < found.spared < found.workloads
     assert f"{found.spared} of them cannot meet a rule that differs." in _summary(found)
+
+
+def test_workloads_are_drawn_where_a_rule_speaks(lay: Lay) -> None:
+    seldom = RULE.format(limit=40, because="So it is.").replace("  when:\n", "  when:\n    - video_streams > 77\n")
+    found = compared(Edition("a"), lay(seldom), sample=0)
+    assert [told.exercised for told in found.rules] == [True]
+    assert any(entry.workload.origin == "region" for entry in found.moved)
+    tasks = by_task(found.moved)
+    assert sum(len(moved) for moved, _ in tasks.values()) == len(found.moved)
+    assert "Not exercised" not in str(comparison_blocks(found))
+
+
+def test_a_rule_that_nothing_exercises_is_named(lay: Lay) -> None:
+    never = RULE.format(limit=40, because="So it is.").replace("gpu.vram_gb < 40", "gpu.vram_gb == 41.5")
+    found = compared(Edition("a"), lay(never), sample=0)
+    (told,) = found.rules
+    assert not told.exercised
+    assert f"Not exercised by any workload: {told.change.id}." in str(comparison_blocks(found))
+
+
+def test_an_edit_touches_what_hangs_on_it(lay: Lay) -> None:
+    text = RULE.format(limit=40, because="So it is.")
+    old = lay(text).load()
+    same, other = touched_by(old, old), touched_by(old, lay(text.replace("< 40", "< 41"), "other").load())
+    assert same is not None
+    assert other is not None
+    assert same.rules == frozenset()
+    assert len(other.rules) == 1

@@ -78,7 +78,7 @@ def test_sources_and_heuristics_that_do_not_exist_are_named_with_the_nearest(fin
 
 def test_certain_conflicts_are_errors_and_possible_ones_warnings(findings: Lint) -> None:
     certain = rule("a", "param_count_b <= 7", LOW) + rule("b", "param_count_b >= 7", HIGH)
-    possible = rule("a", "training", LOW) + rule("b", "run_hours * 2 > 7", HIGH)
+    possible = rule("a", "training", LOW) + rule("b", "run_hours * param_count_b > 7", HIGH)
     assert [finding.severity for finding in findings(certain, "conflicting-sets")] == ["error"]
     assert [finding.severity for finding in findings(possible, "conflicting-sets")] == ["warning"]
 

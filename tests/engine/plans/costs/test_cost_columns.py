@@ -131,6 +131,16 @@ def test_a_gpu_that_nobody_rents_out_has_no_price() -> None:
     assert known(alone.power_w, 0) is None
 
 
+def test_what_has_no_price_to_buy_has_none_at_ones_own_place() -> None:
+    unsold = replace(KNOWLEDGE.gpus["nvidia-l4"], buy_usd=None)
+    rented, bought = (
+        cost_row(unsold, 1, spending_of(facts, ECONOMICS), OFFERS, together=1, linked=False, hours=3.0).cost(0)
+        for facts in ({}, {"deployment_site": "datacenter"})
+    )
+    assert rented.origin == "offer"
+    assert (bought.origin, bought.usd_per_hour, bought.usd_per_run) == ("none", None, None)
+
+
 def test_no_plans_have_no_costs() -> None:
     facts: Facts = {"rent_quote_usd_h": 2.0, "gpu_candidates": ("nvidia-l4",), "gpus_owned": ("nvidia-l4",)}
     none = np.zeros(0, np.int64)

@@ -243,11 +243,10 @@ def test_an_owner_pays_for_a_share_of_a_server_and_for_a_workstation_whole() -> 
     assert math.isnan(paid_power_w(hardware(replace(L4, tdp_w=None)), 1, desk=False, constants=ECONOMICS))
 
 
-def test_owned_servers_cost_a_share_of_staff_where_there_is_none() -> None:
+def test_owned_servers_cost_their_power_whoever_looks_after_them() -> None:
     facts: Facts = {"gpus_owned": (f"{H100.id} x8",)}
     alone, staffed = cost(H100, 8, facts), cost(H100, 8, {**facts, "has_ops_team": True})
-    assert alone.usd_per_hour == pytest.approx(staffed.usd_per_hour + 8 * 35 / 730)
-    assert staffed.usd_per_hour == pytest.approx(8 * 0.7 * 1.8 * 1.54 * 0.146)
+    assert alone.usd_per_hour == staffed.usd_per_hour == pytest.approx(8 * 0.7 * 1.8 * 1.54 * 0.146)
 
 
 def test_where_owned_hardware_stands() -> None:

@@ -378,3 +378,11 @@ def test_every_node_of_the_snapshot_is_covered_or_called_assumed(count: int) -> 
             assert rental is None or rental.assumed, gpu.id
         else:
             assert rental is None, gpu.id
+
+
+def test_more_than_a_provider_lets_one_customer_have_is_not_priced_by_it() -> None:
+    offers = [offer(8, 16.0, quota_gpus=8), offer(8, 24.0), offer(8, 40.0, provider="gcp")]
+    assert found(rent(offers, 8)).lowest.usd_per_hour == 16.0
+    more = found(rent(offers, 16, together=8, linked=False))
+    assert more.lowest.usd_per_hour == 48.0
+    assert rent([offer(8, 16.0, quota_gpus=8)], 16, together=8, linked=False) is None

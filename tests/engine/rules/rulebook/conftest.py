@@ -39,6 +39,7 @@ def _facts() -> list[FactDef]:
         FactDef(name="plan.link", type="enum", choices=("none", "pcie", "nvlink"), **plan),
         FactDef(name="plan.headroom_pct", type="number", unit="%", **plan),
         FactDef(name="plan.needed_gb", type="number", unit="GB", min=0, **plan),
+        FactDef(name="plan.nodes", type="int", role="output", **plan),
         FactDef(name="plan.crowded", type="bool", role="derived", **plan),
         FactDef(name="plan.cost_vs_cheapest", type="number", scope="plan", available="survey"),
         FactDef(name="gpu.name", type="text", **gpu),

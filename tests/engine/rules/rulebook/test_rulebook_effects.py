@@ -19,8 +19,8 @@ from whichgpu.engine.rules.rulebook.effects import (
     SetFact,
     ShowFigure,
 )
-from whichgpu.engine.rules.rulebook.grammar import setting_complaint
 from whichgpu.engine.rules.rulebook.model import Claim, Effect
+from whichgpu.engine.rules.rulebook.phases import setting_complaint
 
 
 CASES: list[tuple[str, str, str, tuple[Effect, ...]]] = [
@@ -29,9 +29,9 @@ CASES: list[tuple[str, str, str, tuple[Effect, ...]]] = [
     (
         "derive",
         "workload",
-        "{set: {run_hours: 2 days, num_models: surviving_plans * 2}}",
+        "{set: {run_hours: 2 days, num_models: param_count_b * 2}}",
         (
-            SetFact("num_models", Arith("*", FactRef("surviving_plans"), Const(2)), "surviving_plans * 2"),
+            SetFact("num_models", Arith("*", FactRef("param_count_b"), Const(2)), "param_count_b * 2"),
             SetFact("run_hours", Const(48.0), "2 days"),
         ),
     ),
@@ -104,3 +104,27 @@ def test_no_rule_sets_a_fact_that_is_read_as_it_was_stated() -> None:
     assert complaint is not None
     assert "read as it was stated" in complaint[0]
     assert setting_complaint(FactDef(name="aim", type="text"), "derive", "workload") is None
+
+
+LATE = [
+    ("derive", "workload", "[surviving_plans > 3]", "{set: {size_class: small}}", "1:107: `size_class` is final"),
+    ("derive", "workload", "[training]", "{set: {num_models: surviving_plans}}", "`surviving_plans` is known"),
+    (
+        "derive",
+        "workload",
+        "[training]",
+        "{set: {size_class: small, surviving_plans: 3}}",
+        "`surviving_plans` is known",
+    ),
+    ("derive", "workload", "[surviving_plans > 3]", "{consider_counts: 4}", "before `surviving_plans` is known"),
+    ("derive", "plan", "[plan.cost_vs_cheapest > 2]", "{set: {plan.crowded: true}}", "too late for a derive rule"),
+    ("derive", "plan", "[training]", "{set: {plan.nodes: 3}}", "is computed with the plan"),
+    ("advise", "candidate", "[training]", "{set: {candidate.verdict: rejected}}", "nothing reads it"),
+]
+
+
+@pytest.mark.parametrize(("stage", "each", "when", "then", "said"), LATE)
+def test_a_fact_is_final_in_its_phase(
+    errors: Callable[[str], str], stage: str, each: str, when: str, then: str, said: str
+) -> None:
+    assert said in errors(text_of(stage, each, then).replace("[training]", when))
