@@ -57,9 +57,9 @@ def served(steps: Steps, answer: int, replica: Replica, load: Load) -> queueing.
     alone = structs.replace(constants, request_overhead_ms=none, token_attended_us=none)
     room = replica.cache_tokens / (load.input_tokens + answer / 2.0)
     places = np.clip(np.array([room]), 1.0, float(replica.max_batch))
-    first_prompt = steps.with_prompts(1.0) - steps.at(1.0)
+    step, lengthened = steps.without_and_with(1.0)
     share = load.input_tokens / replica.token_budget
-    return queueing.Replica(steps, answer, places, first_prompt, share, alone)
+    return queueing.Replica(steps, answer, places, lengthened - step, share, alone)
 
 
 def formula(steps: Steps, replica: Replica, load: Load) -> dict[str, float]:
@@ -99,7 +99,7 @@ def grid() -> Iterator[tuple[str, str, Steps, Replica, Load]]:
             steps = speed_serving.steps_of(load, rates, one.split)._replace(eager_floor=0.0)
 
             def step_s(prompt: int, decoding: int, _: float, steps: Steps = steps) -> float:
-                return float(steps.with_prompts(max(1, decoding), prompt / steps.prompt_tokens)[0])
+                return float(steps.without_and_with(max(1, decoding), prompt / steps.prompt_tokens)[1][0])
 
             replica = Replica(step_s, max_batch=256, token_budget=2048, cache_tokens=tokens)
             base = Load(1, input_tokens=asked, output_tokens=answered, spread=0.3, seed=SEED)

@@ -45,7 +45,7 @@ def fleet_blocks(found: FleetFigures, names: Names) -> list[Block]:
 def opening(found: FleetFigures) -> list[Block]:
     """The money in all, and how far it can be believed."""
     whole = found.whole
-    rows = [(f"{amount:,} jobs", _STATUS.get(status, status)) for status, amount in found.status.most_common()]
+    rows = [(_jobs(amount), _STATUS.get(status, status)) for status, amount in found.status.most_common()]
     if not whole.compared:
         told = "Of no job are the size, the money then and the money now all known."
         return [Paragraph(told, "strong"), Pairs(tuple(rows))]
@@ -121,7 +121,7 @@ def shift_blocks(found: FleetFigures, names: Names) -> list[Block]:
         rule = shift.rules.most_common(1)[0][0] if shift.rules else "no rule alone"
         risks = ", ".join(f"{risk} ({amount:,})" for risk, amount in shift.risks.most_common(3)) or "none named"
         money = f"{usd(sums.saving)} of {usd(sums.then)} ({_share(sums)})"
-        items.append(Item(f"{ran} -> {after}: {money}, {sums.jobs:,} jobs", (f"Decided by: {rule}", f"Risk: {risks}")))
+        items.append(Item(f"{ran} -> {after}: {money}, {_jobs(sums.jobs)}", (f"Decided by: {rule}", f"Risk: {risks}")))
     return [Heading("The changes that save most"), Bullets(tuple(items))]
 
 
@@ -130,9 +130,9 @@ def memory_blocks(found: FleetFigures) -> list[Block]:
     if not found.memory_judged:
         return []
     over, under = found.over, found.under
-    twice = f"{over.jobs:,} jobs had more than twice the memory that they need at the most"
+    twice = f"{_jobs(over.jobs)} had more than twice the memory that they need at the most"
     short = (
-        f"{under.jobs:,} jobs had less than they need at the least: they fail or spill, or a fact of theirs is wrong"
+        f"{_jobs(under.jobs)} had less than they need at the least: they fail or spill, or a fact of theirs is wrong"
     )
     rows = (
         ("Over-provisioned", f"{twice}; {usd(over.then)} then, {usd(over.now)} as recommended"),
@@ -140,7 +140,7 @@ def memory_blocks(found: FleetFigures) -> list[Block]:
     )
     return [
         Heading("Memory"),
-        Paragraph(f"Of {found.memory_judged:,} jobs the size and the GPU are known."),
+        Paragraph(f"Of {_jobs(found.memory_judged)} the size and the GPU are known."),
         Pairs(rows),
     ]
 
@@ -148,7 +148,7 @@ def memory_blocks(found: FleetFigures) -> list[Block]:
 def unjudged_blocks(found: FleetFigures) -> list[Block]:
     """What cannot be judged, and which fact is missing for it."""
     money = f", which cost {usd(found.unsized.then)} then" if found.unsized.then else ""
-    unsized = f"{found.unsized.jobs:,} jobs{money}, are of unknown size: no saving is claimed for them"
+    unsized = f"{_jobs(found.unsized.jobs)}{money}, are of unknown size: no saving is claimed for them"
     items = [
         *([Item(unsized)] if found.unsized.jobs else []),
         *_items("without", {_FACTS.get(fact, fact): amount for fact, amount in found.missing.most_common()}),
@@ -172,7 +172,7 @@ def about_blocks(found: FleetFigures) -> list[Block]:
     )
     rows += [("Stated for every job", ", ".join(manifest.changes))] * bool(manifest.changes)
     rows += [("Not complete", "the run was ended; the same command goes on")] * (not manifest.complete)
-    bases = [Item(f"{amount:,} jobs by {_BASES[basis]}") for basis, amount in found.basis.most_common() if basis]
+    bases = [Item(f"{_jobs(amount)} by {_BASES[basis]}") for basis, amount in found.basis.most_common() if basis]
     price = "Money then is what the jobs state, else today's price to rent the same GPUs."
     return [Heading("How it was compared"), Bullets(tuple(bases)), Paragraph(price), Pairs(tuple(rows))]
 
@@ -203,7 +203,7 @@ def _became(each: Difference) -> Item:
     cost = f", {usd(abs(each.usd))} {'more' if each.usd > 0 else 'less'}" if each.compared else ""
     rules = (("No longer", each.gone), ("Now", each.come))
     below = [f"{word}: {', '.join(rule for rule, _ in found.most_common(3))}" for word, found in rules if found]
-    return Item(f"{each.before} -> {each.after}: {each.jobs:,} jobs{cost}", (*below, f"For example: {each.example}"))
+    return Item(f"{each.before} -> {each.after}: {_jobs(each.jobs)}{cost}", (*below, f"For example: {each.example}"))
 
 
 def figures_json(found: FleetFigures) -> dict[str, Any]:
@@ -237,9 +237,13 @@ def figures_json(found: FleetFigures) -> dict[str, Any]:
 
 def _items(word: str, counted: Mapping[str, int]) -> list[Item]:
     most = Counter(counted).most_common()
-    shown = [Item(f"{amount:,} jobs, {word} {what}") for what, amount in most[:SHOWN]]
+    shown = [Item(f"{_jobs(amount)}, {word} {what}") for what, amount in most[:SHOWN]]
     rest = sum(amount for _, amount in most[SHOWN:])
-    return [*shown, Item(f"{rest:,} jobs, {word} {len(most) - SHOWN} other reasons")] if rest else shown
+    return [*shown, Item(f"{_jobs(rest)}, {word} {len(most) - SHOWN} other reasons")] if rest else shown
+
+
+def _jobs(amount: int) -> str:
+    return "1 job" if amount == 1 else f"{amount:,} jobs"
 
 
 def _share(sums: Sums) -> str:

@@ -52,19 +52,22 @@ def traits_of_plan(plan: Plan) -> Traits:
 def traits_of(plans: Sequence[Plan]) -> Traits:
     """What choosing reads of these plans."""
     table = PlanTable.of(plans)
+    kinds = {id(gpu): gpu for gpu in table.gpus}  # A slice of a card has a memory of its own.
+    number = {name: kind for kind, name in enumerate(kinds)}
+    which = np.array([number[id(gpu)] for gpu in table.gpus], np.intp)
     vendors: dict[str, int] = {}
     families: dict[str, int] = {}
     place = np.empty(len(table), np.intp)
     place[sorted(range(len(table)), key=table.ids.__getitem__)] = np.arange(len(table))
-    gpus = table.gpus
+    gpus = kinds.values()
     return Traits(
         table.numbers("plan.count").astype(np.intp),
         table.numbers("plan.nodes").astype(np.intp),
         np.nan_to_num(table.numbers("plan.pcie_gpus")).astype(np.intp),
-        np.array([vendors.setdefault(gpu.vendor, len(vendors)) for gpu in gpus], np.intp),
-        np.array([families.setdefault(gpu.family, len(families)) for gpu in gpus], np.intp),
-        np.array([SEGMENT_ORDER.get(gpu.segment or "", 0) for gpu in gpus], np.intp),
-        np.array([gpu.vram_gb or np.inf for gpu in gpus], np.float64),
+        np.array([vendors.setdefault(gpu.vendor, len(vendors)) for gpu in gpus], np.intp)[which],
+        np.array([families.setdefault(gpu.family, len(families)) for gpu in gpus], np.intp)[which],
+        np.array([SEGMENT_ORDER.get(gpu.segment or "", 0) for gpu in gpus], np.intp)[which],
+        np.array([gpu.vram_gb or np.inf for gpu in gpus], np.float64)[which],
         place,
     )
 

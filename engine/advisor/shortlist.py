@@ -69,6 +69,9 @@ def confirm(
         rejected: rows of the others.
         runs: rules that were run, each with the rows that they were run on.
     """
+    runs = [(run, ran_on) for run, ran_on in runs if run.confirmable]
+    if not runs:
+        return
     if _answer_alone.get():
         recorded = best_first[:1].tolist()
     else:

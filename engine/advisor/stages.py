@@ -100,6 +100,11 @@ class TableRun:
         values = [self.resolution(row).values for row in range(self._table.size)]
         return {name: column_of([each.get(name) for each in values]) for name in dict.fromkeys(chain(*values))}
 
+    @property
+    def confirmable(self) -> bool:
+        """Whether durable-rules is there to fire the rules."""
+        return self.evaluation is not None and self._rules.level is not None and self._rules.level.engine() is not None
+
     def confirm(self, rows: Sequence[int], names: Sequence[str]) -> None:
         """Let durable-rules fire the rules on some rows, as records need it. What differs is noted.
 

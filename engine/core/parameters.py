@@ -135,7 +135,8 @@ def kept_in_use(function: Callable[_P, _T]) -> Callable[_P, _T]:
 
     @wraps(function)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
-        kept, key = knowledge_in_use().kept, (function, *args, *sorted(kwargs.items()))
+        kept = knowledge_in_use().kept
+        key = (function, *args, *sorted(kwargs.items())) if kwargs else (function, *args)
         if key not in kept:
             kept[key] = function(*args, **kwargs)
         found: _T = kept[key]

@@ -41,7 +41,8 @@ class Taken(FrozenModel):
     ``match`` keeps the first group of a regular expression; ``like`` gives the value of the first expression that is
     found; ``words`` replaces whole words, with null for unknown; ``minus``, ``times`` and ``per`` name a second column
     (``minus`` also subtracts times, in seconds); ``scale`` multiplies; a number outside ``between`` is unknown;
-    ``round`` keeps so many significant digits; ``unit`` is what the number is in.
+    ``round`` keeps so many significant digits; ``unit`` is what the number is in; ``otherwise`` is the value where the
+    steps find none.
     """
 
     column: str | None = None
@@ -56,6 +57,7 @@ class Taken(FrozenModel):
     between: tuple[float, float] | None = None
     round: int | None = None
     unit: str | None = None
+    otherwise: str | int | float | bool | None = None
 
     def __post_init__(self) -> None:
         """Refuses what has no source, and expressions that are none."""
@@ -94,6 +96,10 @@ class Taken(FrozenModel):
 
     def value_of(self, cell: Any, *others: Any) -> Any:
         """What the cells of one row come to; None where they say nothing."""
+        value = self._found(cell, others)
+        return self.otherwise if value is None else value
+
+    def _found(self, cell: Any, others: tuple[Any, ...]) -> Any:
         value = self._word(cell)
         if value is None or value == "":
             return None

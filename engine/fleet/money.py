@@ -26,6 +26,7 @@ class Hardware(Struct, frozen=True):
 
     gpu: str | None
     problem: str | None = None
+    usable_gb: float | None = None
 
 
 class Then(NamedTuple):
@@ -54,7 +55,9 @@ def then_of(stated: Mapping[str, Coded], rows: int, advisor: Advisor) -> Then:
         if name is None or isinstance(name, Bad):
             return Hardware(None, name.problem.message if isinstance(name, Bad) else None)
         match = advisor.knowledge.find_gpu(str(name))
-        return Hardware(match.ids[-1]) if match.found else Hardware(None, f"no GPU is called {str(name)!r}")
+        if not match.found:
+            return Hardware(None, f"no GPU is called {str(name)!r}")
+        return Hardware(match.ids[-1], None, advisor.knowledge.gpus[match.ids[-1]].usable_gb)
 
     hardware = stated.get("gpu", nothing).mapped(named)
     count, hours, per_hour, usd = (
@@ -142,10 +145,10 @@ _WORK = ("train_tokens_b", "train_steps")
 def now_of(facts: Mapping[str, Value], answer: Mapping[str, Any]) -> Now:
     """How the money of the recommended plan follows from an answer.
 
-    ``run``: its hours are computed from the work that is stated. ``scaled``: they follow from the hours that it took
-    on one GPU, and it took as many GPU-hours as all of its GPUs did, as if their speeds had added up; so it is rather
-    too much. ``service``: it serves for the hours that it ran. ``same_gpu_hours``: how fast it is there is not known,
-    and a GPU is taken to do as much as one did then.
+    ``run``: its hours are computed from the work that is stated. ``scaled``: they follow from the hours that it would
+    have taken on as few GPUs as hold it, as if the speeds of all that it had added up; so it is rather too much.
+    ``service``: it serves for the hours that it ran. ``same_gpu_hours``: how fast it is there is not known, and a GPU
+    is taken to do as much as one did then.
     """
     price = answer["price"]
     if price is None:
@@ -157,7 +160,9 @@ def now_of(facts: Mapping[str, Value], answer: Mapping[str, Any]) -> Now:
     return Now("service" if serves else "same_gpu_hours", per_hour, None)
 
 
-def money_now(basis: Coded, gpus: Numbers, usd_per_hour: Numbers, usd_per_run: Numbers, then: Then) -> Numbers:
+def money_now(
+    basis: Coded, gpus: Numbers, usd_per_hour: Numbers, usd_per_run: Numbers, replica_gb: Numbers, then: Then
+) -> Numbers:
     """What the recommended plans cost for the same work; NaN where it is not known.
 
     Args:
@@ -165,11 +170,14 @@ def money_now(basis: Coded, gpus: Numbers, usd_per_hour: Numbers, usd_per_run: N
         gpus: of each plan.
         usd_per_hour: of each plan.
         usd_per_run: of each plan, where its hours are computed.
+        replica_gb: the least memory that one copy of the job takes.
         then: what the jobs ran on.
     """
+    usable = then.hardware.mapped(lambda hardware: hardware.usable_gb).numbers()
+    fewest = np.fmax(1.0, np.ceil(replica_gb / usable))
     ways: dict[str | None, Numbers] = {
         "run": usd_per_run,
-        "scaled": usd_per_run * then.gpus,
+        "scaled": usd_per_run * then.gpus / fewest,
         "service": usd_per_hour * then.hours,
         "same_gpu_hours": usd_per_hour / gpus * then.gpus * then.hours,
     }

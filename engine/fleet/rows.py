@@ -94,9 +94,9 @@ def result_columns(
     nothing = dict.fromkeys(_OF_ANSWER) | {"status": "no_gpu"}
     of_answer = np.where(no_gpu, len(flat), codes)
     made = {name: _column(of_answer, [*flat, nothing], name) for name in _OF_ANSWER}
-    per_run = made.pop("usd_per_run").numbers()
+    per_run, replica_gb = (made.pop(name).numbers() for name in _UNSHOWN)
     rates = made["now_count"].numbers(), made["now_usd_per_hour"].numbers()
-    now = money_now(made["now_basis"], *rates, per_run, then)
+    now = money_now(made["now_basis"], *rates, per_run, replica_gb, then)
     columns: dict[str, Coded] = {
         "row": Coded(np.arange(rows), list(range(first, first + rows))),
         **{name: carried[name].mapped(_text) for name in ("id", "team")},
@@ -142,6 +142,7 @@ def _flat(decided: Decided) -> dict[str, Any]:
         "now_basis": now.basis,
         "now_price_assumed": price.get("assumed"),
         "usd_per_run": now.usd_per_run,
+        "replica_gb": memory["low"] * count / plan["parallelism"].get("data", 1) if memory else None,
         "missing": no_answer["facts"] if no_answer and no_answer["kind"] == "facts_missing" else _unsized(plan, memory),
         "answer": decided.answer,
     }
@@ -159,7 +160,8 @@ def _unsized(plan: Mapping[str, Any], memory: Mapping[str, Any]) -> list[str]:
 
 _AS_THEY_ARE = ("procurement", "objective", "support", "proven", "rules", "unverified", "warnings")
 _OF_ROW = {"row", "id", "team", "now_usd", "saving_usd"}
-_OF_ANSWER = ["usd_per_run", *(name for name in COLUMNS if not (name in _OF_ROW or name.startswith("then_")))]
+_UNSHOWN = ("usd_per_run", "replica_gb")
+_OF_ANSWER = [*_UNSHOWN, *(name for name in COLUMNS if not (name in _OF_ROW or name.startswith("then_")))]
 
 
 def _column(codes: Codes, rows: list[dict[str, Any]], name: str) -> Coded:

@@ -14,7 +14,7 @@ from whichgpu.engine.core import InputError, Problem, canonical_json
 from whichgpu.engine.fleet.columns import Coded, groups_of
 from whichgpu.engine.fleet.jobs import Batch, batches
 from whichgpu.engine.fleet.mapping import Bad, JobMap
-from whichgpu.engine.fleet.money import then_of
+from whichgpu.engine.fleet.money import Then, then_of
 from whichgpu.engine.fleet.rows import Decided, result_columns
 from whichgpu.engine.fleet.sources import Jobs
 from whichgpu.engine.fleet.store import Store
@@ -25,6 +25,9 @@ from whichgpu.engine.fleet.workers import Workers
 MOST_KEPT = 50_000
 #: Topics of facts that bear on wishes, prices and hours more than on sizes: for the order of work and nothing else.
 _LATE = frozenset({"candidates", "measurements", "money", "reliability", "rhythm", "software"})
+
+
+_IDLE = Problem("no-gpu", "it used no GPU")
 
 
 class Progress(NamedTuple):
@@ -93,7 +96,8 @@ def run_fleet(
     total, before = 0, 0.0
     errors = sum(part.errors for part in manifest.parts)
     for batch in batches(jobs, job_map, manifest.batch, manifest.rows):
-        mapped = jobs_of(batch, job_map, advisor, manifest.changes)
+        then = then_of(job_map.then_of(batch.columns, batch.rows), batch.rows, advisor)
+        mapped = jobs_of(batch, job_map, advisor, manifest.changes, idle=then.gpus == 0)
         replies: dict[str, str] = {}
         unknown: list[str] = []
         for job in mapped.jobs:
@@ -113,13 +117,13 @@ def run_fleet(
             tell(Progress(batch.first + int(batch.rows * gone), share, total, errors))
         kept.add((job, replies[job]) for job in unknown)
         decided = [_decided(job, replies) for job in mapped.jobs]
-        part = store.add(_rows(batch, mapped, decided, job_map, advisor), batch.rows, distinct=len(unknown))
+        part = store.add(_rows(batch, mapped, decided, job_map, then), batch.rows, distinct=len(unknown))
         errors, before = errors + part.errors, batch.share
         tell(Progress(batch.first + batch.rows, batch.share, total, errors))
     store.finish(workers_lost=workers.lost)
 
 
-def jobs_of(batch: Batch, job_map: JobMap, advisor: Advisor, changes: Sequence[str]) -> Mapped:
+def jobs_of(batch: Batch, job_map: JobMap, advisor: Advisor, changes: Sequence[str], *, idle: Any) -> Mapped:
     """The distinct jobs of a batch.
 
     Args:
@@ -127,6 +131,7 @@ def jobs_of(batch: Batch, job_map: JobMap, advisor: Advisor, changes: Sequence[s
         job_map: what their columns mean.
         advisor: reads facts.
         changes: ``fact=value`` texts, stated for every job.
+        idle: which rows used no GPU, so that there is nothing to decide.
     """
     facts = job_map.facts_of(batch.columns, batch.rows)
     if "current_gpu" not in facts and "gpu" in job_map.then:
@@ -134,6 +139,7 @@ def jobs_of(batch: Batch, job_map: JobMap, advisor: Advisor, changes: Sequence[s
     if job_map.facts_json is not None:
         facts[""] = batch.columns.get(job_map.facts_json, Coded.constant(None, batch.rows))
     bad = Coded.of(batch.bad.get(row) for row in range(batch.rows)) if batch.bad else Coded.constant(None, batch.rows)
+    bad = Coded(np.where(idle, len(bad.values), bad.codes), [*bad.values, _IDLE])
     columns = [bad, *facts.values()]
     codes, first = groups_of(columns, batch.rows)
     numbers: dict[str | Problem, int] = {}
@@ -205,12 +211,11 @@ def _decided(job: str | Problem, replies: Mapping[str, str]) -> Decided:
     return Decided(job, reply)
 
 
-def _rows(batch: Batch, mapped: Mapped, decided: list[Decided], job_map: JobMap, advisor: Advisor) -> dict[str, Coded]:
+def _rows(batch: Batch, mapped: Mapped, decided: list[Decided], job_map: JobMap, then: Then) -> dict[str, Coded]:
     nothing = Coded.constant(None, batch.rows)
 
     def carried(name: str | None) -> Coded:
         return batch.columns.get(name, nothing) if name else nothing
 
-    then = then_of(job_map.then_of(batch.columns, batch.rows), batch.rows, advisor)
     named = {"id": carried(job_map.id), "team": carried(job_map.team)} | {name: carried(name) for name in job_map.keep}
     return result_columns(batch.first, batch.rows, mapped.codes, decided, then, named)

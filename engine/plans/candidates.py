@@ -118,7 +118,7 @@ def gpus_to_plan(facts: Facts, knowledge: Knowledge) -> list[Gpu]:
         chosen = [gpu for gpu in knowledge.plannable if gpu.id in named]
     else:
         named, owned = knowledge.priced_ids | _ids(facts, "current_gpu", knowledge), owned_gpus(facts)
-        chosen = [gpu for gpu in knowledge.plannable if gpu.id in named or count_owned(gpu, owned)]
+        chosen = [gpu for gpu in knowledge.plannable if gpu.id in named or (owned and count_owned(gpu, owned))]
     excluded = _ids(facts, "gpu_excluded", knowledge)
     return [gpu for gpu in chosen if gpu.id not in excluded]
 

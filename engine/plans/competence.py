@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.plans.count_range import CountEnds
 from whichgpu.engine.sizing import Job, MemoryEstimate, SpeedEstimate, Support, figure_support, group_of
 
 
@@ -35,8 +34,7 @@ def competence_of(
     gpu: Gpu,
     memory: MemoryEstimate | None,
     speed: SpeedEstimate | None,
-    ends: Callable[[], CountEnds] | None,
-    row: int,
+    counts: Callable[..., tuple[int, int]] | None,
 ) -> Competence:
     """The competence of one plan.
 
@@ -45,8 +43,7 @@ def competence_of(
         gpu: on what.
         memory: of the plan.
         speed: of the plan.
-        ends: the ends of the counts of many plans; None where the count was stated.
-        row: of the plan among them.
+        counts: its range by ``memory``, ``speed`` or both; None where the count was stated.
     """
 
     def build() -> Mapping[str, Support]:
@@ -57,8 +54,8 @@ def competence_of(
         by_memory = support["memory"].level == "rule_of_thumb"
         rates = (each for name, each in support.items() if name != "memory" and group_of(name) == "rates")
         by_speed = any(each.level == "rule_of_thumb" for each in rates)
-        if ends is None or support["memory"].level == "none" or not (by_memory or by_speed):
+        if counts is None or support["memory"].level == "none" or not (by_memory or by_speed):
             return None
-        return ends().of(row, memory=by_memory, speed=by_speed)
+        return counts(memory=by_memory, speed=by_speed)
 
     return Competence(build, range_of)

@@ -111,6 +111,8 @@ def _further(maker: PlanMaker, which: Ints, smallest: Ints, asked: Mapping[int, 
             open_ = np.flatnonzero((smallest < count) & (count <= most)).tolist()
             place = np.array([place for place in open_ if maker.offered(gpus[place], count)], np.int64)
             yield _where_they_fit(maker, which, place, np.full(len(place), count), f"asked by {by}")
+    if not maker.owns:
+        return
     owned = np.minimum([maker.owned(gpu) for gpu in gpus], most)
     if not owned.any():
         return

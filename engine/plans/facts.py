@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -46,7 +45,7 @@ def fact_columns(
     machines: Ints,
     *,
     training: bool,
-    precisions: Sequence[str],
+    precision: WordColumn,
     named: Bools,
     meets_target: Column | None,
     goals: Goals,
@@ -60,8 +59,8 @@ def fact_columns(
         costs: of the plans.
         machines: servers that hold each plan; replicas may stand in smaller ones than the fabric allows.
         training: whether weights change; replicas are copies that serve.
-        precisions: of each GPU of the table: of the weights, or of the arithmetic in training.
-        named: of each GPU of the table, whether the user named it.
+        precision: of the weights, or of the arithmetic in training.
+        named: of each GPU of the table, whether the user named it; one False where none is named.
         meets_target: None where no target is stated.
         goals: that plans are judged by.
     """
@@ -87,11 +86,11 @@ def fact_columns(
         "plan.offered": yes_no(costs.origin != NONE),
         "plan.owned": yes_no(costs.origin == OWNED),
         "plan.bought": yes_no(costs.origin == PURCHASE),
-        "plan.named": yes_no(named[which]),
+        "plan.named": yes_no(named[which] if named.ndim else np.zeros(len(which), np.bool_)),
     }
     if not training:
         facts["plan.replicas"] = _whole(layouts.data)
-    facts["plan.precision"] = WordColumn(which, tuple(precisions))
+    facts["plan.precision"] = precision
     facts |= _memory(found, gpus, count)
     facts |= _speed(found, goals)
     if meets_target is not None:

@@ -31,6 +31,13 @@ class Found(NamedTuple):
         same: Bools = self.layouts.same(self.usual)
         return same
 
+    def only(self, row: int) -> Found:
+        """One configuration alone, without what it takes: its memory and speed are left out."""
+        at = slice(row, row + 1)
+        layouts, usual = (Layouts(*(column[at] for column in each)) for each in (self.layouts, self.usual))
+        columns = (self.smallest[at], self.room[at])
+        return Found(self.gpu[at], layouts, self.why[at], usual, self.timed[at], *columns, {}, None, self.fits[at])
+
     def by_gpu(self) -> Iterator[tuple[int, range]]:
         """Each GPU by its position, and its rows."""
         starts = np.flatnonzero(np.diff(self.gpu, prepend=-1)).tolist()

@@ -34,6 +34,11 @@ class Layouts(NamedTuple):
         """GPUs of each layout."""
         return self.tensor * self.pipeline * self.data
 
+    @property
+    def codes(self) -> Any:
+        """A number for each layout, the same for equal ones alone; below 2^43, as no layout has 2^18 GPUs."""
+        return ((self.tensor << 11 | self.pipeline) << 18 | self.data) << 3 | self.sharding
+
     def have(self, degrees: Sequence[int | None]) -> Any:
         """Which have these degrees of tensor, pipeline and data; None is any."""
         pairs = zip(degrees, self, strict=False)
@@ -45,12 +50,15 @@ class Layouts(NamedTuple):
 
     def take(self, which: Any) -> Layouts:
         """Some of them, by their positions or a mask."""
-        return Layouts(*(column[which] for column in self))
+        return Layouts(self.tensor[which], self.pipeline[which], self.data[which], self.sharding[which])
 
     def rows(self, batch: Any, context_gb: Any = 0.0, small_card: Any = False) -> Rows:
         """What memory and speed read; what is the same for all layouts may be given once."""
-        each = (batch, context_gb, small_card)
-        return Rows(*self, *(one if np.ndim(one) else np.full(len(self.data), one) for one in each))
+        length = len(self.data)
+        given = [
+            one if isinstance(one, np.ndarray) else np.full(length, one) for one in (batch, context_gb, small_card)
+        ]
+        return Rows(self.tensor, self.pipeline, self.data, self.sharding, *given)
 
     def at(self, row: int) -> Layout:
         """One layout as an object."""
@@ -97,6 +105,20 @@ def manner_of(job: Job) -> Manner:
         sharded = "zero1"
     stated = (job.tensor_parallel, job.pipeline_parallel, job.data_ranks)
     return Manner(job.training, sizes, stated, job.sharding, sharded)
+
+
+class Blocks(NamedTuple):
+    """The layouts of several counts, one block of rows after the other."""
+
+    rows: Layouts
+    lengths: Ints
+
+
+@lru_cache(maxsize=512)
+def blocks_of(manner: Manner, asked: tuple[tuple[int, int], ...]) -> Blocks:
+    """The sensible layouts of counts, each with the tensor degree that it allows; see ``layouts``."""
+    found = [layouts(manner, *each) for each in asked]
+    return Blocks(columns_of([layout for each in found for layout in each]), np.array([len(each) for each in found]))
 
 
 @lru_cache(maxsize=4096)

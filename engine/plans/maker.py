@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from copy import copy
-from functools import cache
+from functools import partial
 
 import numpy as np
 from msgspec.structs import replace
 
 from whichgpu.engine.catalogue import Gpu, Knowledge
-from whichgpu.engine.core import Column, Facts, FactTable, Value, yes_no
+from whichgpu.engine.core import Column, Facts, FactTable, Value, WordColumn, yes_no
 from whichgpu.engine.plans.competence import competence_of
 from whichgpu.engine.plans.costs.constants import load_economics
 from whichgpu.engine.plans.costs.cost import OFFER, CostColumns, cost_columns, known
 from whichgpu.engine.plans.costs.offers import offer_index, wishes_from_facts
 from whichgpu.engine.plans.costs.spending import count_owned, quoted_rate, spending_of
-from whichgpu.engine.plans.count_range import CountEnds, count_ends
+from whichgpu.engine.plans.ends import Ends
 from whichgpu.engine.plans.facts import fact_columns
 from whichgpu.engine.plans.found import Found
 from whichgpu.engine.plans.gate import doubtful
@@ -33,6 +33,8 @@ from whichgpu.engine.sizing import Floats, GpuTable, Ints, Job, JobSpeed, Layout
 
 #: Facts in which a user names GPUs to be considered; what somebody owns is another matter.
 _NAMING = ("gpu_candidates", "current_gpu")
+#: Kinds of job that do their arithmetic in the precision that a card has.
+_CHOOSING = frozenset({"full", "pretraining"})
 #: Facts about all served models together.
 _OF_THE_WHOLE_SERVICE = frozenset({"num_models_served", "peak_qps", "min_tokens_per_s", "num_gpus"})
 
@@ -72,6 +74,11 @@ class PlanMaker(PlanSizes):
             job = replace(self.job, models_served=1)
             self._solo = PlanMaker(job, _OfOneModel(self.facts), self.knowledge)
         return self._solo
+
+    @property
+    def owns(self) -> bool:
+        """Whether the user has any GPUs."""
+        return bool(self._spending.owned)
 
     def owned(self, gpu: Gpu) -> int:
         """How many of a GPU the user has."""
@@ -154,8 +161,8 @@ class PlanMaker(PlanSizes):
             costs,
             machines,
             training=self.job.training,
-            precisions=[self._precision(gpu) for gpu in gpus.gpus],
-            named=np.array([gpu.id in self._named for gpu in gpus.gpus], np.bool_),
+            precision=self._precisions(gpus.gpus, found.gpu),
+            named=np.array([gpu.id in self._named for gpu in gpus.gpus] if self._named else False, np.bool_),
             meets_target=self._meets_target(found),
             goals=self.goals,
         )
@@ -207,21 +214,13 @@ class PlanMaker(PlanSizes):
         ids: Sequence[str],
         table: FactTable,
     ) -> Callable[[int], Plan]:
-        """The plan of a row, made whole; what only whole plans tell is computed for all rows when first asked."""
-        which = found.gpu
-
-        @cache
-        def speed_ends() -> list[dict[str, Floats]]:
-            return [columns.speed(which, found.layouts, found.room, pick) for pick in ("low", "high")]
-
-        @cache
-        def ends_of_counts() -> CountEnds:
-            return count_ends(columns, self.goals, found, speed_ends())
+        """The plan of a row, made whole."""
+        which, ends = found.gpu, Ends(columns, self.goals, found)
 
         def make(row: int) -> Plan:
             gpu, layout, own = columns.gpus.gpus[which.item(row)], found.layouts.at(row), table.row(row)
             memory = found.memory.row(row) if found.memory is not None else None
-            speed = self.speed_of(found, row, gpu, layout, speed_ends)
+            speed = self.speed_of(found, row, gpu, layout, ends)
             return Plan(
                 id=ids[row],
                 gpu=gpu,
@@ -238,7 +237,7 @@ class PlanMaker(PlanSizes):
                 why_count=found.why[row],
                 facts=own,
                 competence=competence_of(
-                    self.job, gpu, memory, speed, None if found.why[row] == "stated" else ends_of_counts, row
+                    self.job, gpu, memory, speed, None if found.why[row] == "stated" else partial(ends.counts, row)
                 ),
             )
 
@@ -256,8 +255,16 @@ class PlanMaker(PlanSizes):
         too_bad, unknown = (np.broadcast_to(verdict, found.gpu.shape) for verdict in verdicts)
         return yes_no(~too_bad, too_bad | ~unknown)
 
+    def _precisions(self, gpus: Sequence[Gpu], which: Ints) -> WordColumn:
+        """The precision of each row, of the weights, or of the arithmetic in training."""
+        if self.job.kind not in _CHOOSING:
+            return WordColumn(np.zeros(len(which), np.intp), (self.job.weight_precision,))
+        numbers: dict[str, int] = {}
+        codes = [numbers.setdefault(self._precision(gpu), len(numbers)) for gpu in gpus]
+        return WordColumn(np.array(codes, np.intp)[which], tuple(numbers))
+
     def _precision(self, gpu: Gpu) -> str:
-        if self.job.kind not in {"full", "pretraining"}:
+        if self.job.kind not in _CHOOSING:
             return self.job.weight_precision
         stated = self.job.compute_precision
         if stated not in {"mixed", "fp8"} or stated in gpu.tflops:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from whichgpu.engine.plans.constants import plan_constants
-from whichgpu.engine.plans.layouts import Layouts, columns_of, joined, layouts, manner_of
+from whichgpu.engine.plans.layouts import Layouts, blocks_of, joined, manner_of
 from whichgpu.engine.sizing import (
     PIPELINE_SHARE,
     Floats,
@@ -91,10 +91,9 @@ class Needs:
     def _prepare(self, new: list[tuple[int, int]]) -> None:
         if not new:
             return
-        found = [layouts(self._manner, *key) for key in new]
-        rows = columns_of([layout for each in found for layout in each])
+        rows, lengths = blocks_of(self._manner, tuple(new))
         self._blocks |= {key: block for block, key in enumerate(new, len(self._blocks))}
-        ends = self._starts[-1] + np.cumsum([len(each) for each in found])
+        ends = self._starts[-1] + np.cumsum(lengths)
         self._starts = np.concatenate([self._starts, ends])
         self._rows = joined([self._rows, rows])
         self._raised_gb = np.concatenate([self._raised_gb, self.raised_gb(rows, batch_of(self._job))])
@@ -128,8 +127,7 @@ class Needs:
         serving = not self._job.training
         if serving and not self._job.expert_parallel:  # One copy is like the others, and like one that is alone.
             rows = rows._replace(data=np.ones_like(rows.data))
-        code = ((rows.tensor << 20 | rows.pipeline) << 20 | rows.data) << 3
-        _, first, which = np.unique(code | rows.sharding, return_index=True, return_inverse=True)
+        _, first, which = np.unique(rows.codes, return_index=True, return_inverse=True)
         distinct = rows.take(first)
         probes = self._probes
         each = distinct.take(np.repeat(np.arange(len(first)), len(probes)))

@@ -131,7 +131,7 @@ def _needed(sizes: PlanSizes, replicas: _Replicas, most: Ints) -> Ints:
     while len(row):
         rounds += 1
         here, number = replicas.take(row), tried[row]
-        speed = sizes.columns.speed(here.gpu, here.times(number), here.room)
+        speed = _speed(sizes, here, number)
         enough = ~missed(goals, speed)
         searching = needed[row] == 0
         # Each of more replicas has fewer requests in flight, and answers them sooner.
@@ -146,6 +146,11 @@ def _needed(sizes: PlanSizes, replicas: _Replicas, most: Ints) -> Ints:
         row = row[tried[row] > 0]
     found: Ints = np.minimum(_steadied(needed), np.maximum(needed, most // replicas.layouts.width))
     return found
+
+
+def _speed(sizes: PlanSizes, replicas: _Replicas, number: Ints) -> dict[str, Floats]:
+    """The speed of so many of each."""
+    return sizes.columns.kept_speed.of(replicas.gpu, replicas.times(number), replicas.room).figures
 
 
 def _steadied(needed: Ints) -> Ints:
@@ -189,13 +194,13 @@ def _with_load(sizes: PlanSizes, replicas: _Replicas, needed: Ints, smallest: In
     if not sizes.batch:
         present = np.full(len(first), sizes.job.concurrency)
         if sizes.rate_stated:
-            present = _present(sizes, sizes.columns.speed(replicas.gpu, replicas.times(first), replicas.room))
+            present = _present(sizes, _speed(sizes, replicas, first))
         tried &= doubled // 2 < present[:, None]
     numbers = np.column_stack([first, whole, np.where(tried, doubled, 0)[:, 1:]])
     row, column = np.nonzero(numbers)
     found = replicas.take(row)
     layouts = found.times(numbers[row, column])
-    speed = sizes.columns.speed(found.gpu, layouts, found.room)
+    speed = _speed(sizes, found, layouts.data)
     faster = _faster(sizes, speed, row, column)
     if sizes.goals.stated:
         why = np.array("meets the target")

@@ -9,6 +9,7 @@ import numpy as np
 
 from whichgpu.engine.core import Pick
 from whichgpu.engine.plans.constants import plan_constants
+from whichgpu.engine.plans.kept_speed import KeptSpeed, Sped
 from whichgpu.engine.plans.layouts import Layouts
 from whichgpu.engine.plans.links import LinkTable
 from whichgpu.engine.plans.needs import Choices, Needs
@@ -59,6 +60,8 @@ class SizeColumns:
         self.needs = needs
         self.of_job = speed
         self._batch_free = job.training and "batch_size_per_gpu" in job.unstated
+        #: Speed and room of plans as ``speed`` has them, each computed once.
+        self.kept_speed = KeptSpeed(self._speed)
         most = plan_constants().most_gpus[job.kind].value
         self.fabrics = FabricTable(links.fabrics, most, job.least_gpus, every=job.split_by_layers)
 
@@ -120,7 +123,7 @@ class SizeColumns:
         last: Floats = choices.raised_gb
         speed: dict[str, Floats] = {}
         if self.job.training:
-            speed = self.speed(which[choices.query], choices.layouts)
+            speed = self.kept_speed.of(which[choices.query], choices.layouts).figures
             last = np.where(fits[choices.query], -np.round(np.nan_to_num(rate(speed)), 6), last)
         else:
             last = np.where(fits[choices.query], 0.0, last)
@@ -142,17 +145,25 @@ class SizeColumns:
             room: the largest batch that fits each; computed where it is not given and matters.
             pick: the slow, middle or fast end of the constants.
         """
+        return self._speed(which, layouts, room, pick).figures
+
+    def _speed(self, which: Ints, layouts: Layouts, room: Floats | None, pick: Pick = "value") -> Sped:
+        unknown = np.full(len(which), np.nan)
         if not len(which):
-            return {name: np.zeros(0) for name in _READ}
-        if room is None or (
-            self.job.expert_parallel and not self.job.training
-        ):  # What a copy holds hangs on the others.
-            matters = self._batch_free or not self.job.training
-            room = self.room(which, layouts) if matters else np.full(len(which), np.nan)
+            return Sped(unknown, dict.fromkeys(_READ, unknown))
+        if room is None or (self.job.expert_parallel and not self.job.training):
+            # What a copy holds hangs on the others.
+            room = self.room(which, layouts) if self.room_matters else unknown
         context, small = card_columns(self.gpus)
         split = self.links.split(which, layouts.rows(self.batch(room), context[which], small[which]))
         found: dict[str, Any] = self.of_job.columns(self.gpus, which, split, room, pick)
-        return found | {name: np.full(len(which), np.nan) for name in _READ if name not in found}
+        every = {name: column if np.ndim(column) else column + 0 * unknown for name, column in found.items()}
+        return Sped(room, every | {name: unknown for name in _READ if name not in found})
+
+    @property
+    def room_matters(self) -> bool:
+        """Whether speed hangs on how large a batch fits."""
+        return self._batch_free or not self.job.training
 
     def memory(self, which: Ints, layouts: Layouts) -> MemoryColumns | None:
         """Memory of each plan; None where neither model nor memory is known."""

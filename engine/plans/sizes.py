@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache, partial
-from typing import TypeAlias
 
 import numpy as np
 
 from whichgpu.engine.catalogue import Gpu, Knowledge
 from whichgpu.engine.core import Facts
 from whichgpu.engine.plans.constants import plan_constants
+from whichgpu.engine.plans.ends import Ends, known_at
 from whichgpu.engine.plans.found import Found
 from whichgpu.engine.plans.layouts import Layouts, columns_of
 from whichgpu.engine.plans.measured import timed_run
@@ -32,14 +32,13 @@ from whichgpu.engine.sizing import (
 )
 
 
-#: Speeds of configurations at the slow and the fast end of the constants; computed for all when first asked for.
-SpeedEnds: TypeAlias = Callable[[], Sequence[Mapping[str, Floats]]]
-
-
-def _known_at(figures: Mapping[str, Floats], row: int) -> dict[str, float]:
-    """The figures of one row that are known, without those for judging alone (``_name``)."""
-    shown = (name for name in figures if not name.startswith("_"))
-    return {name: value for name in shown if not math.isnan(value := figures[name].item(row))}
+def _scattered(values: Floats, rows: Ints, unknown: Floats) -> Floats:
+    """A column with values in some rows, unknown in the others."""
+    if len(rows) == len(unknown):
+        return values
+    column = unknown.copy()
+    column[rows] = values
+    return column
 
 
 class PlanSizes:
@@ -136,12 +135,12 @@ class PlanSizes:
 
     def speed_columns(self, which: Ints, layouts: Layouts, room: Floats | None = None) -> dict[str, Floats]:
         """Speed of many plans as ``SizeColumns`` gives it, with the hours of a run that was timed."""
-        return self._timed_elsewhere(self.columns.speed(which, layouts, room))
+        return self._timed_elsewhere(self.columns.kept_speed.of(which, layouts, room).figures)
 
     def usual_columns(self, which: Ints, counts: Ints) -> Usual:
         """The usual layouts as ``SizeColumns`` gives them, with their speed, and the hours of a run that was timed."""
         usual = self.columns.usual(which, counts)
-        speed = usual.speed or self.columns.speed(which, usual.layouts)
+        speed = usual.speed or self.columns.kept_speed.of(which, usual.layouts).figures
         return usual._replace(speed=self._timed_elsewhere(speed))
 
     def _timed_elsewhere(self, speed: dict[str, Floats]) -> dict[str, Floats]:
@@ -172,12 +171,15 @@ class PlanSizes:
         if self.job.sized:
             memory = columns.memory(gpu, layouts)
             fits = unknown if memory is None else columns.fits(gpu, memory)
-            room = np.where(timed, columns.room(gpu, layouts), np.nan)
-            every = self._timed_elsewhere(columns.speed(gpu, layouts, room))
-            speed = {name: np.where(timed, figure, np.nan) for name, figure in every.items()}
+            rows = np.flatnonzero(timed)
+            sped = columns.kept_speed.of(gpu[rows], layouts.take(rows))
+            fitting = sped.room if columns.room_matters else columns.room(gpu[rows], layouts.take(rows))
+            room = _scattered(fitting, rows, unknown)
+            every = self._timed_elsewhere(sped.figures)
+            speed = {name: _scattered(figure, rows, unknown) for name, figure in every.items()}
         return Found(gpu, layouts, why, usual, timed, columns.smallest[gpu], room, speed, memory, fits)
 
-    def speed_of(self, found: Found, row: int, gpu: Gpu, layout: Layout, ends: SpeedEnds) -> SpeedEstimate | None:
+    def speed_of(self, found: Found, row: int, gpu: Gpu, layout: Layout, ends: Ends) -> SpeedEstimate | None:
         """The speed of one configuration, its figures with bands and formulas on demand.
 
         Args:
@@ -185,9 +187,9 @@ class PlanSizes:
             row: of the one.
             gpu: its GPU.
             layout: its layout.
-            ends: the speeds of all of them at the slow and the fast end of the constants.
+            ends: of all of them.
         """
-        values = _known_at(found.speed, row)
+        values = known_at(found.speed, row)
         if not values or not found.timed[row]:
             return None
         if self._timed is not None:
@@ -197,7 +199,7 @@ class PlanSizes:
 
         @cache
         def build() -> dict[str, Figure]:
-            slow, fast = (_known_at(end, row) for end in ends())
+            slow, fast = ends.speeds(row)
             link = self.fabric(gpu).link_of(layout.count)
             return workings.columns.of_job.figures(values, slow, fast, gpu, layout, link, batch)
 

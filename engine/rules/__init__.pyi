@@ -9,8 +9,9 @@ from .inference.differences import (
     kept_differences as kept_differences,
 )
 from .inference.driver import durable_available as durable_available, engine_status as engine_status
-from .inference.evaluation import Evaluation as Evaluation, TableEvaluation as TableEvaluation
+from .inference.evaluation import Evaluation as Evaluation
 from .inference.firing import Level as Level, confirm as confirm, fire as fire, probing as probing
+from .inference.table_evaluation import TableEvaluation as TableEvaluation
 from .language.compiling import Compiled as Compiled, compile_expr as compile_expr, evaluate as evaluate
 from .language.domains import (
     Domains as Domains,

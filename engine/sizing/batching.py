@@ -25,10 +25,6 @@ from whichgpu.engine.sizing.queueing import FULL, IDLE, of_tail, rising_root
 from whichgpu.engine.sizing.speed_constants import speed_constants
 
 
-#: Rounds of the search for the rate that keeps a limit: its times have a bend where most begin to wait.
-_ROUNDS = 30
-
-
 class BatchServer(NamedTuple):
     """One copy of a network, a row for each plan."""
 
@@ -71,7 +67,8 @@ def opened_batches(server: BatchServer, rate: Any, burst: float) -> Waits:
     share = np.minimum(FULL, rate / capacity)
     rate = share * capacity
     most = np.log(np.maximum(1.0, server.most) + np.zeros_like(rate))
-    batch = np.exp(rising_root(lambda size: np.log(size / (rate * server.service(size))), (np.zeros_like(most), most)))
+    root = rising_root(lambda size: np.log(size / (rate * server.service(size))), (np.zeros_like(most), most))
+    batch = np.exp(root.at)
     step = server.service(batch)
     busy = np.minimum(1.0, rate * step / batch)
     queue = burst * (busy * step / 2.0 + share**2 / (2.0 * (1.0 - share) * capacity))
@@ -145,5 +142,5 @@ def _promised_per_s(server: BatchServer, demand: Demand) -> Any:
         return np.log((waits.p50 + (waits.p95 - waits.p50) * tail_share(demand.percentile)) / limit_s)
 
     ends = np.log(IDLE * capacity), np.log(FULL * capacity)
-    kept = np.minimum(np.exp(rising_root(over, ends, _ROUNDS)), most)
-    return np.where(over(np.exp(ends[0])) <= 0, kept, np.nan)
+    root = rising_root(over, ends)
+    return np.where(root.at_low <= 0, np.minimum(np.exp(root.at), most), np.nan)

@@ -31,10 +31,10 @@ from whichgpu.engine.sizing.speed_serving import Steps
 
 #: Beyond this share of capacity a queue is as long as one lets it grow; no formula tells how long.
 FULL = 0.98
-#: Rounds of the searches for the requests in flight.
-_ROUNDS = 10
-#: They end where the logarithm of a rate or a time is as near as this.
-_NEAR = 1e-10
+#: A search for the requests in flight ends where the logarithm of a rate or a time is as near as this.
+_NEAR = 1e-9
+#: Or after so many rounds, where a function has a step: half the way each then, which is near enough.
+_ROUNDS = 40
 #: The bracket begins with a replica that is idle nearly always.
 IDLE = 1e-6
 
@@ -82,9 +82,13 @@ class _Work(NamedTuple):
     own: Any  # until one's own prompt has passed
     unit: Any  # until a prompt has passed that came before
     token: Any
+    each: Any  # of it what prompts of others add
     busy: Any
-    token_p95: Any
     beyond: Any  # what prompts wait where more of them come than all steps can take
+
+    def token_p95(self, others: Any) -> Any:
+        """Time per token of the unlucky: as many prompts come while one answers as an independent stream brings."""
+        return self.token + self.each * (1.6 * np.sqrt(self.busy / np.maximum(1.0, others)))
 
 
 def replica_of(job: Job, steps: Steps, room: Floats, small_card: Any) -> Replica:
@@ -104,9 +108,9 @@ def replica_of(job: Job, steps: Steps, room: Floats, small_card: Any) -> Replica
     # A plan that holds none is refused for its memory, and timed as if it held them.
     places = np.where(room >= 1, np.clip(held, 1.0, limit), limit * 1.0)
     budget = np.where(small_card, serving.step_tokens_small.value, serving.step_tokens.value)
-    first_prompt = steps.with_prompts(1.0) - steps.at(1.0)
+    alone, lengthened = steps.without_and_with(1.0)
     share = np.maximum(1.0, steps.prompt_tokens) / budget
-    return named(Replica(steps, answer, places, first_prompt, share, serving), "replica")
+    return named(Replica(steps, answer, places, lengthened - alone, share, serving), "replica")
 
 
 def closed(replica: Replica, present: Any, *, together: bool = False) -> Times:
@@ -133,7 +137,8 @@ def closed(replica: Replica, present: Any, *, together: bool = False) -> Times:
     service = first + (replica.answer - 1) * work.token
     over = (present - held) / held * service
     latest = replica.overhead_s + work.own + np.maximum(queue, tail) + over
-    return Times(first + over, first + over, latest, work.token, work.token_p95, held)
+    token_p95 = work.token_p95(others / 2.0 if together else others)
+    return Times(first + over, first + over, latest, work.token, token_p95, held)
 
 
 def opened(replica: Replica, rate: Any, burst: float) -> Times:
@@ -156,29 +161,55 @@ def opened(replica: Replica, rate: Any, burst: float) -> Times:
     return arriving(replica, held, burst)
 
 
-def rising_root(beyond: Callable[[Any], Any], ends: tuple[Any, Any], rounds: int = _ROUNDS) -> Any:
-    """The logarithm at which a rising function is 0, within its ends."""
-    return solved(_searched(beyond, ends, rounds), lambda found: beyond(np.exp(found)), ends, "root")
+class Root(NamedTuple):
+    """Where a rising function is 0, for each row: the logarithm, and what the function is at the lower end."""
+
+    at: Any
+    at_low: Any
 
 
-def _searched(beyond: Callable[[Any], Any], ends: tuple[Any, Any], rounds: int) -> Any:
-    """Regula falsi as mended by Illinois."""
+def rising_root(beyond: Callable[[Any], Any], ends: tuple[Any, Any]) -> Root:
+    """The logarithm at which a rising function is 0, within its ends; the nearer end where it is 0 nowhere.
+
+    Chandrupatla, "A new hybrid quadratic/bisection algorithm for finding the zero of a nonlinear function" (1997). The
+    first guess is that of a slope of 1: of few requests the rate is as their number. A row is at its end when it is as
+    near as it need be, so that what is found for one does not depend on the others.
+    """
+    found = _searched(beyond, ends)
+    return Root(solved(found.at, lambda at: beyond(np.exp(at)), ends, "root"), found.at_low)
+
+
+def _searched(beyond: Callable[[Any], Any], ends: tuple[Any, Any]) -> Root:
     low, high = ends
     at_low, at_high = beyond(np.exp(low)), beyond(np.exp(high))
-    low = np.where(at_high < 0, high, low)  # Not even the end is enough.
-    high = np.where(at_low > 0, low, high)
-    for _ in range(rounds):
-        width = at_high - at_low
-        middle = np.where(width > 0, (low * at_high - high * at_low) / np.where(width > 0, width, 1.0), high)
-        middle = np.clip(middle, low, high)
-        at = beyond(np.exp(middle))
-        if not np.any((np.abs(at) > _NEAR) & (high > low)):
-            return middle
-        rising = at > 0
-        # An end that stays counts half, so that the other one is reached from both sides.
-        at_low, at_high = np.where(rising, at_low / 2.0, at), np.where(rising, at, at_high / 2.0)
-        low, high = np.where(rising, low, middle), np.where(rising, middle, high)
-    return (low + high) / 2.0
+    root = np.where(at_low > 0, low, high)
+    open_ = (at_low <= 0) & (at_high >= 0)
+    # The last point with the one on the other side of 0, and the one before.
+    one, at_one, other, at_other, last, at_last = high, at_high, low, at_low, high, at_high
+    guess = low - at_low
+    for _ in range(_ROUNDS):
+        if not open_.any():
+            break
+        point = np.minimum(np.maximum(guess, low), high)
+        at = beyond(np.exp(point))
+        root = np.where(open_, point, root)
+        open_ = open_ & (np.abs(at) > _NEAR)
+        same = (at > 0) == (at_one > 0)
+        last, at_last = np.where(same, one, other), np.where(same, at_one, at_other)
+        other, at_other = np.where(same, other, one), np.where(same, at_other, at_one)
+        one, at_one = point, at
+        guess = one + _step(one, at_one, other, at_other, last, at_last) * (other - one)
+    return Root(root, at_low)
+
+
+def _step(one: Any, at_one: Any, other: Any, at_other: Any, last: Any, at_last: Any) -> Any:
+    """How far to go from one point to the other: by the inverse parabola through all three where that is sound."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        place, value = (one - other) / (last - other), (at_one - at_other) / (at_last - at_other)
+        sound = (value * value < place) & ((1.0 - value) * (1.0 - value) < 1.0 - place)
+        step = at_one / (at_other - at_one) * at_last / (at_other - at_last)
+        step += (last - one) / (other - one) * at_one / (at_last - at_one) * at_other / (at_last - at_other)
+    return np.where(sound & (step > 0) & (step < 1), step, 0.5)
 
 
 def arriving(replica: Replica, held: Any, burst: float) -> Times:
@@ -188,7 +219,9 @@ def arriving(replica: Replica, held: Any, burst: float) -> Times:
 
 def rate_of(replica: Replica, held: Any, burst: float) -> Any:
     """The requests a second at which each copy holds so many."""
-    return held / _open_times(replica, held, burst).end_to_end(replica.answer)
+    work = _at_work(replica, held, held)
+    first = _before_first(replica, work, held) + _queue(work, held, burst)
+    return held / (first + (replica.answer - 1) * work.token)
 
 
 def full_rate(replica: Replica) -> Any:
@@ -203,19 +236,27 @@ def held_where(replica: Replica, beyond: Callable[[Any], Any]) -> tuple[Any, Any
         replica: the copies.
         beyond: of the requests held; where it is not 0 anywhere, the nearer end is found.
     """
-    idle = np.full(np.shape(replica.places), math.log(IDLE))
-    ends = idle, np.log(FULL * replica.places)
-    return np.exp(rising_root(beyond, ends)), beyond(np.exp(idle))
+    ends = np.full(np.shape(replica.places), math.log(IDLE)), np.log(FULL * replica.places)
+    root = rising_root(beyond, ends)
+    return np.exp(root.at), root.at_low
+
+
+def _queue(work: _Work, held: Any, burst: float) -> Any:
+    """Mean seconds for which a prompt waits for those that came before."""
+    return np.minimum(held / 2.0, work.busy / (2.0 * (1.0 - work.busy))) * work.unit * burst
+
+
+def _before_first(replica: Replica, work: _Work, held: Any) -> Any:
+    """Seconds until the first token, without the queue of prompts: whoever comes at any time waits for a step's end."""
+    own = replica.overhead_s + work.own + np.minimum(1.0, held) * work.step / 2.0
+    return own + work.beyond + held * replica.attended_s
 
 
 def _open_times(replica: Replica, held: Any, burst: float) -> Times:
     work = _at_work(replica, held, held)
-    queue = np.minimum(held / 2.0, work.busy / (2.0 * (1.0 - work.busy))) * work.unit * burst
-    # Whoever comes at any time waits for the end of a step.
-    own = replica.overhead_s + work.own + np.minimum(1.0, held) * work.step / 2.0
-    own = own + work.beyond + held * replica.attended_s
+    queue, own = _queue(work, held, burst), _before_first(replica, work, held)
     p50, p95 = of_tail(queue, work.busy, 0.5), of_tail(queue, work.busy, 0.05)
-    return Times(own + queue, own + p50, own + np.maximum(queue, p95), work.token, work.token_p95, held)
+    return Times(own + queue, own + p50, own + np.maximum(queue, p95), work.token, work.token_p95(held), held)
 
 
 def _with_wait(replica: Replica, times: Times, burst: float) -> Times:
@@ -238,12 +279,12 @@ def of_tail(mean: Any, waiting: Any, share: float) -> Any:
 
 
 def _at_work(replica: Replica, held: Any, others: Any) -> _Work:
-    steps, answer = replica.steps, replica.answer
-    present = np.maximum(1.0, held)
-    step = steps.at(present)
-    added = np.maximum(0.0, steps.with_prompts(present) - step)
-    passing = steps.own_pass(step, added, 1.0)
-    added = np.where(steps.alone, passing, added)
+    steps, answer, share = replica.steps, replica.answer, replica.budget_share
+    step, lengthened = steps.without_and_with(np.maximum(1.0, held))
+    added = np.maximum(0.0, lengthened - step)
+    passing = steps.own_pass(step, added)
+    if np.any(steps.alone):
+        added = np.where(steps.alone, passing, added)
     # Stages of a pipeline take prompts of different requests at a time.
     shared = added / steps.stages
     token = step / steps.accepted
@@ -252,16 +293,13 @@ def _at_work(replica: Replica, held: Any, others: Any) -> _Work:
     # Copies that share their experts wait for one another: the prompts of all lengthen the steps of each.
     prompts = held * steps.sharers * queued / steps.stages
     # A step takes no more tokens than the engine lets it.
-    each = np.minimum(others * steps.sharers / answer, 1.0 / replica.budget_share) * shared
-    waits = np.maximum(0.0, others * replica.budget_share - answer) * (step + shared / replica.budget_share)
-    busy = prompts / (prompts + answer * token)
+    each = np.minimum(others * steps.sharers / answer, 1.0 / share) * shared
     return _Work(
         step=step,
-        own=np.maximum(0.0, replica.budget_share - 1.0) * step + passing,
-        unit=queued + step * np.minimum(1.0, replica.budget_share),
+        own=np.maximum(0.0, share - 1.0) * step + passing,
+        unit=queued + step * np.minimum(1.0, share),
         token=token + each,
-        busy=busy,
-        # As many prompts come while one answers as an independent stream brings.
-        token_p95=token + each * (1.0 + 1.6 * np.sqrt(busy / np.maximum(1.0, others))),
-        beyond=waits,
+        each=each,
+        busy=prompts / (prompts + answer * token),
+        beyond=np.maximum(0.0, others * share - answer) * (step + shared / share),
     )

@@ -186,38 +186,34 @@ class Steps(NamedTuple):
     prompt_tokens: float
     stages: Any  # that work on different micro-batches at a time
 
-    def at(self, sequences: Any) -> Any:
-        """Seconds of a step with a token for each of ``sequences``, 1 or more."""
-        batch = np.maximum(1.0, sequences / self.stages)
-        return self._seconds(batch, batch * self.verified, self.arithmetic * batch)
-
-    def with_prompts(self, sequences: Any, prompts: float = 1.0) -> Any:
-        """The same of a step through which prompts pass as well."""
-        batch = np.maximum(1.0, sequences / self.stages)
-        tokens = batch * self.verified + prompts * self.prompt_tokens
-        return self._seconds(batch, tokens, self.arithmetic * batch + prompts * self.prompt)
-
-    def _seconds(self, batch: Any, tokens: Any, arithmetic: Any) -> Any:
-        """Seconds of a step, by what it holds.
+    def without_and_with(self, sequences: Any, prompts: float = 1.0) -> tuple[Any, Any]:
+        """Seconds of a step with a token for each of ``sequences``, 1 or more; and with prompts that pass as well.
 
         A step reads the weights once, whoever is in it. Where either memory or arithmetic takes far longer it alone
         counts, near the ridge of the roofline both: the fourth root of the sum of their fourth powers.
         """
-        memory = self.weights + self.cache * batch
+        batch = np.maximum(1.0, sequences / self.stages)
+        alone = batch * self.verified
+        both = alone + prompts * self.prompt_tokens
+        arithmetic = self.arithmetic * batch
+        memory = with_prompts = self.weights + self.cache * batch
         if self.sparse:
-            memory = memory + self.experts * (1.0 - (1.0 - self.expert_share) ** (tokens * self.sharers))
-        busy = np.maximum(_either(memory, arithmetic), self.floor)
-        return busy + self.host + self.per_sequence * batch + self.exchange + self.exchange_per_token * tokens
+            unread = 1.0 - self.expert_share
+            with_prompts = memory + self.experts * (1.0 - unread ** (both * self.sharers))
+            memory = memory + self.experts * (1.0 - unread ** (alone * self.sharers))
+        rest = self.host + self.per_sequence * batch + self.exchange
+        step = np.maximum(_either(memory, arithmetic), self.floor)
+        lengthened = np.maximum(_either(with_prompts, arithmetic + prompts * self.prompt), self.floor)
+        return step + rest + self.exchange_per_token * alone, lengthened + rest + self.exchange_per_token * both
 
-    def own_pass(self, step: Any, added: Any, pieces: Any) -> Any:
-        """Seconds until a prompt has passed through, its pieces in steps with those who decode.
+    def own_pass(self, step: Any, added: Any) -> Any:
+        """Seconds until a prompt has passed through.
 
         Args:
             step: seconds of a step without the prompt.
             added: what the prompt adds to it.
-            pieces: steps over which the engine spreads the prompt.
         """
-        return (pieces - 1.0) * step + _either(step + added, self.eager_floor)
+        return _either(step + added, self.eager_floor)
 
 
 def steps_of(load: Load, rates: Rates, split: Split) -> Steps:

@@ -91,14 +91,17 @@ def _add_unplanned(found: dict[tuple[str, str], part_types.Rejection], plans: Se
     most = min(fabric.most, _MOST)
     whole = range(fabric.node_gpus, most + 1, fabric.node_gpus)
     usual = [count for count in sorted({*ladder(fabric.node_gpus, most), *whole}) if count not in planned]
-    if first.memory is None or not fitting:
+    if first.memory is None or (stated and not fitting):
         return
     if stated:
         _add(found, first, usual, "another number of GPUs is stated")
         return
-    fewer = [count for count in usual if count < min(fitting)]
-    more = [count for count in usual if count > min(fitting)]
+    least = min(fitting, default=min(planned))  # Where none holds the job, the most in one machine was planned.
+    fewer = [count for count in usual if count < least]
     _add(found, first, fewer, "fewer do not hold the job, or do not meet its targets")
+    if not fitting:
+        return
+    more = [count for count in usual if count > least]
     if all(plan.facts.get("plan.meets_target") is False for plan in plans):
         _add(found, first, more, "more of them were not found to meet the stated targets either")
     else:

@@ -12,10 +12,11 @@ from msgspec import Struct
 from whichgpu.engine.core import Facts, Value
 from whichgpu.engine.rules.inference.compile import NO_GUARD, Bucket, Field, Ruleset, Unit, unit
 from whichgpu.engine.rules.inference.encode import Kind, TextCache, Unencodable
-from whichgpu.engine.rules.inference.evaluation import Evaluation, TableEvaluation
+from whichgpu.engine.rules.inference.evaluation import Evaluation
 from whichgpu.engine.rules.inference.native import NativeTest, native_tests
 from whichgpu.engine.rules.inference.parts import Part, Parts, dismissing_first
 from whichgpu.engine.rules.inference.rulesets import BEGINNINGS, Loaded, Rest, Told, load_units
+from whichgpu.engine.rules.inference.table_evaluation import TableEvaluation
 from whichgpu.engine.rules.language.columns import Rows
 
 

@@ -18,8 +18,9 @@ from whichgpu.engine.core import Facts, FactTable, InternalError, column_of
 from whichgpu.engine.rules.inference.differences import Difference, note
 from whichgpu.engine.rules.inference.driver import durable_available
 from whichgpu.engine.rules.inference.durable import DurableMatcher, Seen
-from whichgpu.engine.rules.inference.evaluation import CaseEvaluation, Evaluation, TableEvaluation
+from whichgpu.engine.rules.inference.evaluation import CaseEvaluation, Evaluation
 from whichgpu.engine.rules.inference.evaluator import Evaluator
+from whichgpu.engine.rules.inference.table_evaluation import TableEvaluation
 from whichgpu.engine.rules.language import facts_read
 from whichgpu.engine.rules.rulebook.model import Condition, Rule
 

@@ -30,6 +30,7 @@ def taken(columns: dict[str, list[Any]], **steps: Any) -> list[Any]:
         ({"a": ["3712", 3690.0]}, {"column": "a", "scale": 1 / 3600, "round": 2, "unit": "h"}, ["1 h", "1 h"]),
         ({"a": ["1", "0.0001"]}, {"column": "a", "between": (0.001, 5)}, [1, None]),
         ({"a": [500, 1000], "n": ["1", 8]}, {"column": "a", "times": "n", "scale": 0.001}, [0.5, 8]),
+        ({"a": ["g=2", "cpu"]}, {"column": "a", "match": r"g=(\d+)", "otherwise": 0}, ["2", 0]),
         ({"a": [6, 6], "n": [3, 0]}, {"column": "a", "per": "n"}, [2, None]),
         ({"a": [20, 30], "b": ["5", ""]}, {"column": "a", "minus": "b"}, [15, None]),
         (

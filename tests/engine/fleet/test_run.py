@@ -151,7 +151,8 @@ NOW = ("status", "now_basis", "now_usd", "saving_usd", "now_count", "now_usd_per
 
 
 def test_money_then_and_now(fleet: Fleet, advisor: Advisor) -> None:
-    store, _ = fleet(HISTORY, MONEY)
+    store, asked = fleet(HISTORY, MONEY)
+    assert len(asked) == 3  # What used no GPU is not decided.
     stated, listed, unknown, idle = rows_of(store, *THEN, *NOW)
     assert (stated["then_price"], stated["then_usd"], stated["then_usd_per_hour"]) == ("stated", 50, 5)
     assert stated["now_basis"] == "run"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import assume, given, strategies as st
 
@@ -10,6 +11,7 @@ from whichgpu.engine.core.values import Facts
 from whichgpu.engine.sizing.demand import PERCENTILE, Demand, Targets, at_percentile, demand_of
 from whichgpu.engine.sizing.intake import job_from_facts
 from whichgpu.engine.sizing.layout import Layout
+from whichgpu.engine.sizing.queueing import rising_root
 from whichgpu.engine.sizing.speed import JobSpeed
 
 
@@ -158,3 +160,20 @@ def test_all_at_hand_fill_the_replicas() -> None:
     assert whole["in_flight"] > 200
     assert whole["tokens_per_s"] == pytest.approx(stated["tokens_per_s"], rel=0.01)
     assert 0.9 * whole["capacity_tokens_per_s"] < whole["tokens_per_s"] <= whole["capacity_tokens_per_s"]
+
+
+def test_a_root_is_found_to_its_last_digits_whatever_is_searched_beside_it() -> None:
+    zero = np.array([-9.0, -2.5, 0.3, 1.7, -20.0, 9.0])  # The last two lie outside the ends.
+
+    def rising(rows: slice):
+        def beyond(value):
+            past = np.log(value) - zero[rows]
+            return np.where(past > 0, 5 * past, past) + np.maximum(0, past) ** 3  # A bend at the root.
+
+        return beyond
+
+    every = rising_root(rising(slice(None)), (np.full(6, -13.0), np.full(6, 3.0)))
+    assert every.at == pytest.approx(np.clip(zero, -13.0, 3.0), abs=1e-8)
+    for row in range(6):
+        alone = rising_root(rising(slice(row, row + 1)), (np.full(1, -13.0), np.full(1, 3.0)))
+        assert alone.at[0] == every.at[row]

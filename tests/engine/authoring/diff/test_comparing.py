@@ -298,22 +298,16 @@ def test_how_many_are_spared_is_told(lay: Lay) -> None:
     assert f"{found.spared} of them cannot meet a rule that differs." in _summary(found)
 
 
-def test_workloads_are_drawn_where_a_rule_speaks(lay: Lay) -> None:
-    seldom = RULE.format(limit=40, because="So it is.").replace("  when:\n", "  when:\n    - video_streams > 77\n")
-    found = compared(Edition("a"), lay(seldom), sample=0)
-    assert [told.exercised for told in found.rules] == [True]
+def test_workloads_are_drawn_where_rules_differ_and_who_meets_none_is_named(lay: Lay) -> None:
+    rule = RULE.format(limit=40, because="So it is.")
+    seldom = rule.replace("  when:\n", "  when:\n    - video_streams > 77\n")
+    never = rule.replace("gpu.vram_gb < 40", "gpu.vram_gb == 41.5").replace("- id: ", "- id: never-")
+    found = compared(Edition("a"), lay(seldom + never), sample=0)
+    assert {told.change.id.startswith("never-"): told.exercised for told in found.rules} == {False: True, True: False}
     assert any(entry.workload.origin == "region" for entry in found.moved)
-    tasks = by_task(found.moved)
-    assert sum(len(moved) for moved, _ in tasks.values()) == len(found.moved)
-    assert "Not exercised" not in str(comparison_blocks(found))
-
-
-def test_a_rule_that_nothing_exercises_is_named(lay: Lay) -> None:
-    never = RULE.format(limit=40, because="So it is.").replace("gpu.vram_gb < 40", "gpu.vram_gb == 41.5")
-    found = compared(Edition("a"), lay(never), sample=0)
-    (told,) = found.rules
-    assert not told.exercised
-    assert f"Not exercised by any workload: {told.change.id}." in str(comparison_blocks(found))
+    assert sum(len(moved) for moved, _ in by_task(found.moved).values()) == len(found.moved)
+    (idle,) = (told.change.id for told in found.rules if not told.exercised)
+    assert f"Not exercised by any workload: {idle}." in str(comparison_blocks(found))
 
 
 def test_an_edit_touches_what_hangs_on_it(lay: Lay) -> None:

@@ -1,0 +1,89 @@
+"""Speeds of the plans of one job, each computed once: a search comes back to plans that it tried before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from whichgpu.engine.plans.layouts import Layouts
+from whichgpu.engine.sizing import Bools, Floats, Ints
+
+
+#: Bits of a GPU's position in its table.
+_GPU_BITS = 20
+#: Plans that are kept: those of a dozen searches.
+_MOST_KEPT = 20_000
+
+
+class Sped(NamedTuple):
+    """The speed of plans, a row for each."""
+
+    room: Floats  # the largest batch that fits; NaN where it is not known, or speed does not hang on it
+    figures: dict[str, Floats]  # NaN where one is not known
+
+    def take(self, rows: Ints) -> Sped:
+        """That of some plans."""
+        return Sped(self.room[rows], {name: column[rows] for name, column in self.figures.items()})
+
+    def followed_by(self, more: Sped) -> Sped:
+        """That of these plans and of others of the same job."""
+        names = dict.fromkeys((*self.figures, *more.figures))
+        unknown = [np.full(len(each.room), np.nan) for each in (self, more)]
+        figures = {
+            name: np.concatenate([self.figures.get(name, unknown[0]), more.figures.get(name, unknown[1])])
+            for name in names
+        }
+        return Sped(np.concatenate([self.room, more.room]), figures)
+
+
+#: Computes the speed of plans: the GPU of each, its layout, and the room where it is known.
+Compute: TypeAlias = Callable[[Ints, Layouts, Floats | None], Sped]
+
+
+class KeptSpeed:
+    """What ``compute`` gives for plans, which may not hang on the plans beside them."""
+
+    def __init__(self, compute: Compute) -> None:
+        self._compute = compute
+        self._keys: Ints = np.zeros(0, np.int64)  # in ascending order
+        self._rows: Ints = np.zeros(0, np.int64)  # of each key
+        self._sped: Sped | None = None
+
+    def of(self, which: Ints, layouts: Layouts, room: Floats | None = None) -> Sped:
+        """The speed of plans.
+
+        Args:
+            which: the GPU of each, by its position.
+            layouts: of the plans.
+            room: the largest batch that fits each, where the caller knows it.
+        """
+        if not len(which):
+            return self._compute(which, layouts, room)
+        keys = layouts.codes << _GPU_BITS | which
+        rows, new = self._found(keys)
+        if self._sped is None or new.any():
+            if len(self._keys) > _MOST_KEPT:
+                self._keys, self._rows, self._sped = self._keys[:0], self._rows[:0], None
+                new = np.ones(len(keys), np.bool_)
+            added, first = np.unique(keys[new], return_index=True)
+            chosen = np.flatnonzero(new)[first]
+            more = self._compute(which[chosen], layouts.take(chosen), None if room is None else room[chosen])
+            self._sped = more if self._sped is None else self._sped.followed_by(more)
+            self._add(added)
+            rows, _ = self._found(keys)
+        return self._sped.take(rows)
+
+    def _found(self, keys: Ints) -> tuple[Ints, Bools]:
+        """The row of each key, and whether it has none."""
+        if not len(self._keys):
+            return keys, np.ones(len(keys), np.bool_)
+        place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return self._rows[place], self._keys[place] != keys
+
+    def _add(self, keys: Ints) -> None:
+        every = np.concatenate([self._keys, keys])
+        order = np.argsort(every)
+        rows = np.concatenate([self._rows, len(self._rows) + np.arange(len(keys))])
+        self._keys, self._rows = every[order], rows[order]
