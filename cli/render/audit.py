@@ -23,7 +23,10 @@ _VERDICTS: dict[Verdict, tuple[str, Tone]] = {
     "contradicted": ("The record contradicts itself: what it was decided with does not lead to what it says.", "bad"),
     "outdated": ("The record holds for its day; today the answer would be another.", "bad"),
     "incomplete": ("The record is incomplete: not all of it can be checked.", "bad"),
-    "unsigned": ("The record holds, but nobody whose key is trusted here vouches for it.", "plain"),
+    "unsigned": (
+        "The record holds, but nobody whose key is trusted here vouches for it: anyone could have written it.",
+        "plain",
+    ),
 }
 
 

@@ -66,6 +66,23 @@ from .records import (
     record_of as record_of,
     records_of as records_of,
 )
+from .traced import (
+    OPERATIONS as OPERATIONS,
+    Traced as Traced,
+    as_number as as_number,
+    column_of_numbers as column_of_numbers,
+    given as given,
+    made as made,
+    marked as marked,
+    named as named,
+    plain_number as plain_number,
+    remembered as remembered,
+    solved as solved,
+    taken as taken,
+    traceable as traceable,
+    traced_facts as traced_facts,
+    tracing as tracing,
+)
 from .values import Facts as Facts, Scalar as Scalar, Value as Value, number as number
 from .version import VERSION as VERSION
 from .yaml.cache import sources_alone as sources_alone

@@ -19,4 +19,4 @@ def number(facts: Facts, name: str) -> float | None:
     value = facts.get(name)
     if value is None or isinstance(value, bool | str | tuple):
         return None
-    return float(value)
+    return 1.0 * value

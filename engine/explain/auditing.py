@@ -22,7 +22,6 @@ from whichgpu.engine.interview import check_certificate
 from whichgpu.engine.records import (
     DecidedAgain,
     Saved,
-    arithmetic_of,
     check_arithmetic,
     decide_again,
     decide_from_folder,
@@ -109,10 +108,17 @@ def check_complete(saved: Saved) -> Check:
     found = loose_ends(gather(decision))
     says = f"everything traces to an input or a source, over {len(decision['trace'])} trace entries"
     if saved.statement is not None:
-        sums = check_arithmetic(decision, saved.statement["arithmetic"])
+        sums = check_arithmetic(decision, saved.statement["arithmetic"], saved.plans)
         found += sums.faults
-        says += f"; {sums.derived} figures were evaluated again, {sums.in_words} end in a formula in words"
+        says += f"; {sums.derived} figures were evaluated again down to inputs and {sums.constants} constants"
+        says += f", {sums.in_words} end in a human statement ({_some(sums.words)})" if sums.words else ""
     return Check("complete", not found, says if not found else f"{len(found)} loose ends", tuple(found))
+
+
+def _some(names: tuple[str, ...]) -> str:
+    """The first names of many."""
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
 
 
 def check_true_then(
@@ -163,7 +169,7 @@ def _decided_then(saved: Saved, advisor: Advisor, as_of: Path | None) -> Decided
     if any(decision[part]["digest"] != found for part, found in now.items()):
         return None
     answer = decide_again(decision, advisor).to_dict(trade_offs="trade_offs" in decision)
-    return DecidedAgain(json_value(answer), [], {})
+    return DecidedAgain(json_value(answer), [], {}, {})
 
 
 def _differences_then(saved: Saved, again: DecidedAgain, *, carried: bool) -> tuple[str, ...]:
@@ -181,7 +187,9 @@ def _differences_then(saved: Saved, again: DecidedAgain, *, carried: bool) -> tu
         found.append("the digests of the rules are not those of the rules that it carries")
     if sha256_of(vocabulary_in(statement["data"])) != statement["digests"]["vocabulary"]:
         found.append("the digest of the vocabulary is not that of the one that it carries")
-    if statement["arithmetic"] != arithmetic_of(saved.decision, statement["data"]["knowledge"]):
+    # An older program stated other expressions; they were evaluated, whatever they are.
+    same_code = statement["digests"]["engine"] == engine_digest()
+    if same_code and statement["arithmetic"]["expressions"] != again.arithmetic.get("expressions"):
         found.append("the expressions that it states are not those of its figures")
     for part in ("rulebook", "knowledge"):
         if statement["digests"][part] != saved.decision[part]["digest"]:

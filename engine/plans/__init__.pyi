@@ -35,6 +35,7 @@ from .costs.thresholds import (
 )
 from .costs.usage import usage_of as usage_of
 from .fit_suggestions import Relief as Relief, Step as Step, relief_of as relief_of
+from .formulas import plan_formulas as plan_formulas, procurement_formulas as procurement_formulas
 from .gate import (
     Refusal as Refusal,
     band_problems as band_problems,

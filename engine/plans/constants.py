@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from whichgpu.engine.core import FrozenModel, kept_in_use, read_constants
+from whichgpu.engine.core import FrozenModel, kept_in_use, read_constants, traceable
 
 
 class Factor(FrozenModel):
@@ -46,6 +46,7 @@ class PlanConstants(FrozenModel):
     least_gain_of_doubling: Factor
 
 
+@traceable("plans")
 @kept_in_use
 def plan_constants(folder: Path | None = None) -> PlanConstants:
     """The constants of a knowledge folder, or of the one that comes with the program. Raises KnowledgeError."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.core import WordColumn
+from whichgpu.engine.core import WordColumn, column_of_numbers
 from whichgpu.engine.plans.topology import Fabric, fabric_of
 from whichgpu.engine.sizing import (
     NO_LINK,
@@ -39,7 +39,7 @@ class LinkTable:
         self.fabric: Ints = np.array([places[fabric] for _, fabric in pairs], np.int64)
 
         def column(read: Callable[[Gpu, Fabric], float]) -> Any:
-            return np.array([read(gpu, fabric) for gpu, fabric in pairs])
+            return column_of_numbers(read(gpu, fabric) for gpu, fabric in pairs)
 
         links = dict.fromkeys(("none", "pcie", *(fabric.link for fabric in self.fabrics)))
         networks = dict.fromkeys(("none", *(fabric.node_link for fabric in self.fabrics)))
@@ -51,8 +51,10 @@ class LinkTable:
         self._domain = column(lambda _, fabric: fabric.domain)
         own = [link_speed(gpu, fabric.link) for gpu, fabric in pairs]
         bus = [link_speed(gpu, "pcie") for gpu, _ in pairs]
-        self._own = LinkSpeed(np.array([link.gbs for link in own]), np.array([link.latency_s for link in own]))
-        self._bus = LinkSpeed(np.array([link.gbs for link in bus]), np.array([link.latency_s for link in bus]))
+        self._own, self._bus = (
+            LinkSpeed(column_of_numbers(link.gbs for link in each), column_of_numbers(link.latency_s for link in each))
+            for each in (own, bus)
+        )
         self._network_gbs = column(lambda gpu, fabric: network_of(gpu, fabric.node_link).gbs)
         self._network_latency_s = column(lambda gpu, fabric: network_of(gpu, fabric.node_link).latency_s)
         self._network_shared = column(lambda gpu, fabric: network_of(gpu, fabric.node_link).shared)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import partial
 
 import numpy as np
@@ -20,12 +21,14 @@ from whichgpu.engine.plans.facts import fact_columns
 from whichgpu.engine.plans.found import Found
 from whichgpu.engine.plans.gate import doubtful
 from whichgpu.engine.plans.layouts import columns_of
+from whichgpu.engine.plans.links import LinkTable
 from whichgpu.engine.plans.model import Plan
+from whichgpu.engine.plans.needs import Needs
 from whichgpu.engine.plans.size_columns import SizeColumns
 from whichgpu.engine.plans.sizes import PlanSizes
 from whichgpu.engine.plans.table import PlanTable
 from whichgpu.engine.plans.targets import missed, undecided
-from whichgpu.engine.sizing import Floats, Ints, Job, Layout
+from whichgpu.engine.sizing import Floats, GpuTable, Ints, Job, JobSpeed, Layout, demand_of
 
 
 #: Facts in which a user names GPUs to be considered; what somebody owns is another matter.
@@ -134,18 +137,7 @@ class PlanMaker(PlanSizes):
         # that one link joins are rented one by one.
         rented = np.where((costs.origin == OFFER) & ~costs.assumed, costs.instances, 0)
         machines = np.maximum(links.nodes(which, count), rented)
-        facts = fact_columns(
-            found,
-            gpus,
-            links,
-            costs,
-            machines,
-            training=self.job.training,
-            precision=self._precisions(gpus.gpus, which),
-            named=np.array([gpu_id in self._named for gpu_id in gpus.ids] if self._named else False, np.bool_),
-            meets_target=self._meets_target(found),
-            goals=self.goals,
-        )
+        facts = self._facts(found, columns, costs, machines)
         names = enumerate(zip(which.tolist(), count.tolist(), found.is_usual.tolist(), strict=True))
         ids = [
             f"{gpus.ids[place]}x{number}" + ("" if as_usual else f"-{found.layouts.at(row).label}")
@@ -155,6 +147,45 @@ class PlanMaker(PlanSizes):
         table = FactTable(len(ids), facts)
         make = self._whole_plans(found, columns, costs, machines, ids, table)
         return PlanTable(ids, of_rows, table, make, doubtful(facts, found.speed))
+
+    def facts_of(self, found: Found, columns: SizeColumns, machines: Ints) -> dict[str, Column]:
+        """The ``plan.*`` facts of configurations that stand in so many machines."""
+        return self._facts(found, columns, self._costs(found, columns), machines)
+
+    def _facts(self, found: Found, columns: SizeColumns, costs: CostColumns, machines: Ints) -> dict[str, Column]:
+        gpus = columns.gpus
+        return fact_columns(
+            found,
+            gpus,
+            columns.links,
+            costs,
+            machines,
+            training=self.job.training,
+            precision=self._precisions(gpus.gpus, found.gpu),
+            named=np.array([gpu.id in self._named for gpu in gpus.gpus] if self._named else False, np.bool_),
+            meets_target=self._meets_target(found),
+            goals=self.goals,
+        )
+
+    def traced(self, job: Job, facts: Facts) -> PlanMaker:
+        """The same maker over a job and facts whose numbers are traced; it finds and keeps nothing of its own."""
+        made = copy(self)
+        made.job, made.facts = job, facts
+        made._economics = load_economics()
+        made._spending = spending_of(facts, made._economics)
+        made._offers = self._offers.traced(made._economics)
+        return made
+
+    @property
+    def reference(self) -> Gpu:
+        """The GPU that needs are computed for."""
+        return self.columns.gpus.gpus[0]
+
+    def columns_of(self, each: Sequence[Gpu]) -> SizeColumns:
+        """Columns of some GPUs alone."""
+        gpus, links = GpuTable(each), LinkTable(each, desk=self._desk)
+        needs = Needs(self.job, gpus, margin=self._margin)
+        return SizeColumns(self.job, gpus, links, needs, JobSpeed(self.job, demand_of(self.job, self.facts)))
 
     def _costs(self, found: Found, columns: SizeColumns) -> CostColumns:
         """What the plans of configurations cost."""

@@ -1,64 +1,39 @@
-"""The arithmetic of a record: expressions over the entries of its trace and over named constants, evaluated again.
+"""The arithmetic of a record: how its figures follow from inputs and constants, stated and evaluated again.
 
-A record states each expression once, by the figure that it gives; it holds for every plan in whose trace all that it
-reads stands, but for plans that it excepts. Figures without an expression end in a formula in words.
+What memory, speed, cost and the comparison of renting with owning come to is stated as it was computed
+(``formulas``). Sums over what the record lists are stated once for all plans; such an expression holds for every plan
+in whose trace all that it reads stands, but for plans that it excepts.
 """
 
 from __future__ import annotations
 
-import ast
 import math
-import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
+from whichgpu.engine.records.evaluation import SOLVED, Names, agree
+from whichgpu.engine.records.formulas import figures_of
 
-#: Figures are recorded at six significant digits, so that what is made of several of them is a little off.
-TOLERANCE = 1e-4
 
-#: By figure. ``sum(memory)`` adds the parts of a plan's memory, ``sum(points)`` the points that count.
+#: By figure. ``sum(points)`` adds the points that count, ``median(quotes)`` is over the providers in the figure's
+#: entry, ``least`` and ``count`` over the plans that no rule rejects.
 EXPRESSIONS = {
     "plan.per_gpu_gb": "sum(memory)",
-    "plan.needed_gb": "plan.per_gpu_gb * plan.count",
-    "plan.available_gb": "plan.available_per_gpu_gb * plan.count",
-    "plan.headroom_pct": "100 * (plan.available_per_gpu_gb - plan.per_gpu_gb) / plan.available_per_gpu_gb",
-    "plan.vram_gb": "gpu.vram_gb * plan.count",
-    "speed.tokens_per_s": "speed.requests_per_s * output_tokens",
-    "speed.in_flight": "speed.requests_per_s * speed.latency_mean_ms / 1000",
-    "speed.latency_ms": "speed.ttft_ms + (output_tokens - 1) * speed.tpot_ms",
-    "speed.utilization": "speed.requests_per_s * output_tokens / speed.capacity_tokens_per_s",
-    "plan.tokens_per_s": "speed.tokens_per_s",
-    "plan.samples_per_s": "speed.samples_per_s",
-    "plan.hours": "speed.hours",
-    "plan.usd_per_hour": "cost.usd_per_hour",
-    "plan.usd_per_month": "plan.usd_per_hour * hours_per_month",
-    "plan.usd_per_run": "plan.usd_per_hour * plan.hours",
-    "plan.usd_per_1m_tokens": "plan.usd_per_hour / (plan.tokens_per_s * 3600) * 1000000",
-    "plan.usd_per_1k_samples": "plan.usd_per_hour / (plan.samples_per_s * 3600) * 1000",
-    "purchase_usd": "gpu.buy_usd * plan.count / gpu_share_of_system",
-    # What surrounds rented GPUs is added to every price first (knowledge/objectives.yaml).
-    "points for cost": "-cost_points * log2((plan.usd_per_hour + around_usd_per_hour)"
-    " / (cheapest_usd_per_hour + around_usd_per_hour))",
-    "points for speed": "speed_points * log2(plan.speed_vs_fastest)",
+    "cost.usd_per_hour": "median(quotes)",
+    "cost.rented_usd_per_hour": "median(rented)",
+    "cheapest_usd_per_hour": "least(usd_per_hour)",
+    "surviving_plans": "count(surviving)",
     "score": "sum(points)",
 }
-#: Where each constant stands in the knowledge, and what it is counted in.
-_CONSTANTS = {
-    "hours_per_month": ("economics.yaml", ("constants", "hours_per_month"), "hours"),
-    "cost_points": ("objectives.yaml", ("evidence", "cost_points"), "points for half the cost"),
-    "around_usd_per_hour": ("objectives.yaml", ("evidence", "around_usd_per_hour"), "US dollars an hour"),
-    "speed_points": ("objectives.yaml", ("evidence", "speed_points"), "points for twice the speed"),
-}
+#: Numbers that nobody computed: how the planner laid a plan out, and what it sets in place of what is settled.
+_CHOSEN_BY = frozenset({"plans.layout", "sizing.job"})
 
-_OPERATORS: dict[type[ast.AST], Callable[..., float]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.USub: operator.neg,
-}
+
+#: Of older records.
+_NO_FORMULAS: dict[str, Any] = {"texts": [], "constants": [], "figures": {}, "parts": {}, "plans": {}}
+_NO_PLAN: dict[str, dict[str, Any]] = {"figures": {}, "parts": {}, "inputs": {}, "zeros": {}}
 
 
 class Arithmetic(Struct, frozen=True):
@@ -67,102 +42,94 @@ class Arithmetic(Struct, frozen=True):
     derived: int  # figures that were evaluated and agree
     in_words: int  # computed figures whose formula is a sentence
     faults: tuple[str, ...] = ()
+    constants: int = 0  # that they end in, beside what is stated and looked up
+    words: tuple[str, ...] = ()  # names of such figures
 
 
-def arithmetic_of(answer: Mapping[str, Any], knowledge: Mapping[str, Any]) -> dict[str, Any]:
-    """The constants and expressions that a record states.
+def arithmetic_of(answer: Mapping[str, Any], plans: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The expressions that hold over the figures of an answer.
 
     Args:
         answer: whole.
-        knowledge: the files of the record's slice.
+        plans: the lines of all plans.
     """
-    stated: dict[str, Any] = {"constants": list(_constants(knowledge)), "expressions": []}
-    known = {entry["name"]: entry["value"] for entry in stated["constants"]}
-    plans = list(_plans(answer, known))
+    stated: dict[str, Any] = {"constants": [], "expressions": []}
+    scopes = _scopes(answer, stated, plans)
     for figure, expression in EXPRESSIONS.items():
-        found = [(plan.scope, plan.differs(figure, expression)) for plan in plans]
-        excepted = [scope for scope, differs in found if differs]
+        found = [(scope.name, scope.differs(figure, expression)) for scope in scopes]
+        excepted = [name for name, differs in found if differs]
         # One that fails for most plans is another formula that agrees by chance.
         if sum(differs is False for _, differs in found) > len(excepted):
             stated["expressions"].append({"figure": figure, "expression": expression, "except": excepted})
     return stated
 
 
-def check_arithmetic(answer: Mapping[str, Any], stated: Mapping[str, Any]) -> Arithmetic:
-    """Evaluate the expressions of a record over its own entries."""
-    known = {entry["name"]: entry["value"] for entry in stated["constants"]}
-    faults, derived, covered = [], 0, set()
-    plans = list(_plans(answer, known))
-    for entry in stated["expressions"]:
-        for plan in plans:
-            if plan.scope in entry["except"]:
-                continue
-            differs = plan.differs(entry["figure"], entry["expression"])
-            if differs:
-                faults.append(f"{plan.scope}: {entry['figure']} is not {entry['expression']}")
-            elif differs is False:
-                derived += 1
-                covered.add((plan.scope, entry["figure"]))
-    return Arithmetic(derived, _in_words(answer, covered), tuple(faults))
+def check_arithmetic(
+    answer: Mapping[str, Any], stated: Mapping[str, Any], plans: Sequence[Mapping[str, Any]] = ()
+) -> Arithmetic:
+    """Evaluate the expressions and formulas of a record over its own entries.
+
+    Args:
+        answer: whole.
+        stated: the record's ``arithmetic``.
+        plans: the lines of all plans.
+    """
+    faults: list[str] = []
+    covered: set[tuple[str, str]] = set()
+    formulas = stated.get("formulas", _NO_FORMULAS)
+    for scope in _scopes(answer, stated, plans):
+        for entry in stated["expressions"]:
+            if scope.name not in entry["except"]:
+                differs = scope.differs(entry["figure"], entry["expression"])
+                if differs:
+                    faults.append(f"{scope.name}: {entry['figure']} is not {entry['expression']}")
+                elif differs is False:
+                    covered.add((scope.name, entry["figure"]))
+        for figure, number in figures_of(formulas, scope.name, scope.numbers).items():
+            value, given = scope.numbers.get(figure), scope.names.text(number)
+            if value is None or given is None or not agree(value, given):
+                faults.append(f"{scope.name}: {figure} is not what its formula gives")
+            else:
+                covered.add((scope.name, figure))
+        for name, number in formulas["plans"].get(scope.name, _NO_PLAN)["zeros"].items():
+            left = scope.names.text(number)
+            if left is None or abs(left) > SOLVED:
+                faults.append(f"{scope.name}: {name} does not solve its equation")
+    words = tuple(dict.fromkeys(name for scope, name in _computed(answer) if (scope, name) not in covered))
+    in_words = sum(each not in covered for each in _computed(answer))
+    constants = len(stated["constants"]) + len(formulas["constants"])
+    return Arithmetic(len(covered), in_words, tuple(faults), constants, words)
 
 
-def _in_words(answer: Mapping[str, Any], covered: set[tuple[str, str]]) -> int:
-    """Computed numbers of the trace that no expression gives."""
-    return sum(
-        _number(value) and (entry["scope"], name) not in covered
-        for entry in answer["trace"]
-        if entry["kind"] == "computed"
-        for name, value in entry["effects"].items()
-    )
+def numbers_by_scope(answer: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    """The numbers that an answer states of each plan it shows, and of the workload: its trace, and the bands."""
+    return {scope.name: dict(scope.numbers) for scope in _scopes(answer, {"constants": []}, ())}
+
+
+def _computed(answer: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Each number of the trace that was computed."""
+    for entry in answer["trace"]:
+        if entry["kind"] == "computed" and entry["calculator"] not in _CHOSEN_BY:
+            yield from ((entry["scope"], name) for name, value in entry["effects"].items() if _number(value))
 
 
 class _Scope(Struct, frozen=True):
-    """The numbers that a plan's entries state, with those of the workload and the constants under them."""
+    """What a plan, or the workload, states, and what names stand for in its expressions."""
 
-    scope: str
+    name: str
     numbers: Mapping[str, float]
-    memory: tuple[float, ...]
-    points: tuple[float, ...]
+    names: Names
 
     def differs(self, figure: str, expression: str) -> bool | None:
         """Whether a figure is not what its expression gives; None where one of the two is not known."""
         value = self.numbers.get(figure)
-        if value is None:
-            return None
-        try:
-            given = self._value(ast.parse(expression, mode="eval").body)
-        except (ArithmeticError, KeyError, ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-            return None  # Of a record that anyone may have written.
-        return not math.isclose(value, given, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
-
-    def _value(self, node: ast.AST) -> float:
-        match node:
-            case ast.Constant(value=int() | float() as number):
-                value = float(number)
-            case ast.Name(id=name):
-                value = self.numbers[name]
-            case ast.Attribute(value=ast.Name(id=head), attr=tail):
-                value = self.numbers[f"{head}.{tail}"]
-            case ast.BinOp(left=left, op=op, right=right):
-                value = _OPERATORS[type(op)](self._value(left), self._value(right))
-            case ast.UnaryOp(op=op, operand=operand):
-                value = _OPERATORS[type(op)](self._value(operand))
-            case ast.Call(func=ast.Name(id="log2"), args=[inner]):
-                value = math.log2(self._value(inner))
-            case ast.Call(func=ast.Name(id="sum"), args=[ast.Name(id="memory" | "points" as parts)]):
-                value = self._sum(parts)
-            case _:
-                raise ValueError(f"{ast.dump(node)} is no arithmetic")
-        return value
-
-    def _sum(self, parts: str) -> float:
-        added = self.memory if parts == "memory" else self.points
-        if not added:
-            raise ValueError(f"no {parts} are stated")
-        return math.fsum(added)
+        given = None if value is None else self.names.value(expression)
+        return None if value is None or given is None else not agree(value, given)
 
 
-def _plans(answer: Mapping[str, Any], constants: Mapping[str, float]) -> Iterator[_Scope]:
+def _scopes(answer: Mapping[str, Any], stated: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> list[_Scope]:
+    formulas = stated.get("formulas", _NO_FORMULAS)
+    constants = {entry["name"]: entry["value"] for entry in (*stated["constants"], *formulas["constants"])}
     shown = [answer["recommendation"], *answer["alternatives"], *(entry["plan"] for entry in answer["candidates"])]
     plans = {plan.get("id") or f"{plan['gpu']}x{plan['count']}": plan for plan in reversed(shown) if plan}
     by_scope: dict[str, list[Any]] = {}
@@ -170,19 +137,72 @@ def _plans(answer: Mapping[str, Any], constants: Mapping[str, float]) -> Iterato
         by_scope.setdefault(entry["scope"], []).append(entry)
     chosen = answer["recommendation"] and (list(plans)[-1])
     shared = _numbers(by_scope.get("workload", ()))
-    money = shared.keys() & {"purchase_usd"}
-    for scope, plan in plans.items():
+    survey = _lists_of(lines)
+    found = []
+    for scope in dict.fromkeys((*plans, *by_scope)):
         entries = by_scope.get(scope, [])
-        own = _numbers(entries)
-        base = {name: value for name, value in shared.items() if scope == chosen or name not in money}
-        numbers = {**constants, **base, **own}
-        scored = [entry["effects"] for entry in entries if entry["kind"] == "scored" and not entry["rule"]]
-        numbers |= {f"points for {effects['reason']}": effects["points"] for effects in scored}
-        if plan["score"] is not None:
-            numbers["score"] = plan["score"]
-        memory = tuple(value for name, value in own.items() if name.startswith("memory."))
-        points = tuple(float(award["points"]) for award in plan["points"] if award.get("counted", True))
-        yield _Scope(scope, numbers, memory, points)
+        own = shared if scope == "workload" else _numbers(entries)
+        lists = dict(survey)
+        if scope == "workload":
+            # What is bought or rented in the end is the recommended plan.
+            own = {**_numbers(by_scope.get(chosen, ())), **own, **_bands(answer["figures"])} if chosen else own
+        elif scope in plans:
+            own = {**own, **_plan_numbers(plans[scope], entries)}
+            lists |= _plan_lists(plans[scope], entries, own)
+        stays = formulas["plans"].get(scope, _NO_PLAN)
+        known = {"inf": math.inf, **constants, **shared, **own, **stays["inputs"]}
+        names = Names(known, lists, formulas["texts"], {**formulas["parts"], **stays["parts"]})
+        found.append(_Scope(scope, own, names))
+    return found
+
+
+def _plan_numbers(plan: Mapping[str, Any], entries: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    scored = [entry["effects"] for entry in entries if entry["kind"] == "scored" and not entry["rule"]]
+    numbers = {f"points for {effects['reason']}": effects["points"] for effects in scored}
+    if plan["score"] is not None:
+        numbers["score"] = plan["score"]
+    for name, value in (plan["speed"] or {}).items():
+        figure, _, end = name.rpartition("_")
+        if end in {"low", "high"} and _number(value):
+            numbers[f"speed.{figure}.{end}"] = value
+    return numbers
+
+
+def _plan_lists(
+    plan: Mapping[str, Any], entries: Sequence[Mapping[str, Any]], own: Mapping[str, float]
+) -> dict[str, Sequence[float]]:
+    asked = {
+        word: tuple(
+            item["value"]
+            for entry in entries
+            if figure in entry["effects"]
+            for item in entry["matched"]
+            if item["fact"].startswith("usd_per_hour ")
+        )
+        for word, figure in (("quotes", "cost.usd_per_hour"), ("rented", "cost.rented_usd_per_hour"))
+    }
+    lists: dict[str, Sequence[float]] = {
+        "memory": tuple(value for name, value in own.items() if name.startswith("memory.")),
+        "points": tuple(float(award["points"]) for award in plan["points"] if award.get("counted", True)),
+        **asked,
+    }
+    return {name: values for name, values in lists.items() if values}
+
+
+def _lists_of(lines: Sequence[Mapping[str, Any]]) -> dict[str, Sequence[float]]:
+    """What the plans that no rule rejects cost an hour, and how many there are."""
+    figures = [line["figures"] for line in lines if line["standing"] not in {"rejected", "refused"}]
+    hourly = tuple(each["usd_per_hour"] for each in figures if "usd_per_hour" in each)
+    return {"surviving": figures, **({"usd_per_hour": hourly} if hourly else {})}
+
+
+def _bands(figures: Mapping[str, Any]) -> dict[str, float]:
+    return {
+        f"{name}.{end}": figure[end]
+        for name, figure in figures.items()
+        for end in ("low", "high")
+        if isinstance(figure, dict) and _number(figure.get(end))
+    }
 
 
 def _numbers(entries: Any) -> dict[str, float]:
@@ -196,17 +216,6 @@ def _numbers(entries: Any) -> dict[str, float]:
         if entry["kind"] in ("given", "assumed", "looked_up", "computed", "derived"):
             found |= {name: value for name, value in entry["effects"].items() if _number(value)}
     return found
-
-
-def _constants(knowledge: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    for name, (file, path, unit) in _CONSTANTS.items():
-        holder = value = knowledge.get(file)
-        for key in path:
-            holder, value = value, value.get(key) if isinstance(value, dict) else None
-        if isinstance(value, dict) and value.keys() >= {"value", "source"}:
-            yield {"name": name, "value": value["value"], "unit": unit, "source": value["source"]}
-        elif _number(value) and isinstance(holder, dict):
-            yield {"name": name, "value": value, "unit": unit, "source": ", ".join(holder.get("sources", [file]))}
 
 
 def _number(value: object) -> bool:

@@ -35,6 +35,7 @@ class DecidedAgain(Struct, frozen=True):
     answer: dict[str, Any]
     plans: list[dict[str, Any]]  # a line for each that was evaluated
     rules: dict[str, str]  # the digests of those that fired, were overridden or stayed undecided
+    arithmetic: dict[str, Any]  # how figures follow
 
 
 def decide_from_slice(decision: Mapping[str, Any], data: Mapping[str, Any]) -> DecidedAgain:
@@ -109,6 +110,7 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
     from whichgpu.engine.catalogue import Offer, load_knowledge, with_offers  # noqa: PLC0415
     from whichgpu.engine.records.again import decide_again  # noqa: PLC0415
     from whichgpu.engine.records.plan_lines import plan_lines  # noqa: PLC0415
+    from whichgpu.engine.records.statement import arithmetic_stated  # noqa: PLC0415
 
     lowest, *layers = map(Path, request["layers"])
     folder = Path(request["root"]) / "knowledge"
@@ -117,9 +119,11 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
         knowledge = with_offers(knowledge, [record_of(Offer, row) for row in request["offers"]])
     advisor = load_advisor(layers, own_rules=lowest, knowledge_folder=folder, knowledge=knowledge, tests=False)
     decision = decide_again(request["decision"], advisor)
-    answer = decision.to_dict(trade_offs=request["trade_offs"])
+    answer = json_value(decision.to_dict(trade_offs=request["trade_offs"]))
+    plans = plan_lines(decision, answer)
     return {
         "answer": answer,
-        "plans": plan_lines(decision, answer),
+        "plans": plans,
+        "arithmetic": arithmetic_stated(decision, answer, plans),
         "rules": digests_of(advisor.rulebook, answer["rules"]),
     }

@@ -82,7 +82,10 @@ def _plain(path: Path) -> Any:
 def _knowledge_of(path: Path, named: set[str]) -> Any:
     content = _plain(path)
     if path.parent.name == "models" and isinstance(content, dict) and isinstance(content.get("models"), list):
-        return {**content, "models": [row for row in content["models"] if row.get("id") in named]}
+        return {
+            **content,
+            "models": [row for row in content["models"] if named & {row.get("id"), *row.get("aliases", ())}],
+        }
     return _without(content, _OF_FACTS) if path.name == "vocabulary.yaml" else content
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from whichgpu.engine.records.canonical import canonical_text
+
 
 #: Keys of a trace entry, and of a value that it read, that are left out where they say nothing, with what that means.
 _ENTRY: dict[str, Any] = {"rule": None, "calculator": None, "because": None, "sources": (), "matched": ()}
@@ -14,11 +16,18 @@ _READ: dict[str, Any] = {"condition": None, "seq": None}
 def packed(answer: Mapping[str, Any]) -> dict[str, Any]:
     """The answer with a shorter trace.
 
-    What an entry leaves open is left out, and so is a value that the entry which it came from (``seq``) states.
-    ``unpacked`` puts both back.
+    What an entry leaves open is left out, and so is a value that the entry which it came from (``seq``) states. Where
+    two entries read the same, the later one names the earlier. ``unpacked`` puts all of it back.
     """
     effects: dict[int, Mapping[str, Any]] = {entry["seq"]: entry["effects"] for entry in answer["trace"]}
-    return {**answer, "trace": [_packed_entry(entry, effects) for entry in answer["trace"]]}
+    trace = [_packed_entry(entry, effects) for entry in answer["trace"]]
+    first: dict[str, int] = {}
+    for entry in trace:  # The figures of one plan are made of the same.
+        if "matched" in entry:
+            seq = first.setdefault(canonical_text([entry["scope"], entry["matched"]]), entry["seq"])
+            if seq != entry["seq"]:
+                entry["matched"] = seq
+    return {**answer, "trace": trace}
 
 
 def _packed_entry(entry: Mapping[str, Any], effects: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
@@ -44,7 +53,14 @@ def unpacked(answer: Mapping[str, Any]) -> dict[str, Any]:
     for entry in trace:
         if isinstance(entry, dict) and isinstance(entry.get("seq"), int) and isinstance(entry.get("effects"), dict):
             effects[entry["seq"]] = entry["effects"]
-    return {**answer, "trace": [_unpacked_entry(entry, effects) for entry in trace]}
+    read = {entry.get("seq"): entry.get("matched") for entry in trace if isinstance(entry, dict)}
+    return {**answer, "trace": [_unpacked_entry(_with_reads(entry, read), effects) for entry in trace]}
+
+
+def _with_reads(entry: Any, read: Mapping[Any, Any]) -> Any:
+    """An entry with what it read in place of the number of the entry that read the same."""
+    seq = entry.get("matched") if isinstance(entry, dict) else None
+    return {**entry, "matched": read[seq]} if seq.__class__ is int and isinstance(read.get(seq), list) else entry
 
 
 def _unpacked_entry(entry: Any, effects: Mapping[int, Mapping[str, Any]]) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -71,11 +71,31 @@ Expression = TypedDict(
 )
 
 
+class PlanFormulas(TypedDict):
+    """How the figures of one plan were computed; numbers point to ``texts``."""
+
+    figures: Annotated[dict[str, int], doc("Figures with another text than those of most plans; -1 for none.")]
+    parts: Annotated[dict[str, int], doc("Parts with another text than those of most plans.")]
+    inputs: Annotated[dict[str, Amount], doc("Numbers of this plan that texts refer to and its trace rounds.")]
+    zeros: Annotated[dict[str, int], doc("Of an input that solves an equation, the text that is 0 there.")]
+
+
+class Formulas(TypedDict):
+    """How figures were computed: arithmetic over inputs and constants, each text once."""
+
+    texts: Annotated[list[Word], doc("Arithmetic over names; _3 is the fourth of these texts.")]
+    constants: Annotated[list[Constant], doc("What knowledge files and catalogues state.")]
+    figures: Annotated[dict[str, int], doc("Of each figure of the trace, and of its ends, the text that gives it.")]
+    parts: Annotated[dict[str, int], doc("Names of parts that texts refer to.")]
+    plans: Annotated[dict[str, PlanFormulas], doc("By the plan's id, and `workload` for what no plan has.")]
+
+
 class Arithmetic(TypedDict):
     """How figures follow from each other."""
 
-    constants: Annotated[list[Constant], doc("Numbers by name.")]
+    constants: Annotated[list[Constant], doc("Numbers by name that expressions read.")]
     expressions: Annotated[list[Expression], doc("One for each figure; it holds for every plan shown whole.")]
+    formulas: NotRequired[Annotated[Formulas, doc("How figures were computed; older records have none.")]]
 
 
 class Data(TypedDict):

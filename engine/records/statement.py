@@ -6,7 +6,7 @@ import hashlib
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -15,11 +15,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from whichgpu.engine.advisor import Decision
+from whichgpu.engine.advisor import Decision, formulas_of
 from whichgpu.engine.core import VERSION, InputError, Problem, json_value
-from whichgpu.engine.records.arithmetic import arithmetic_of
+from whichgpu.engine.records.arithmetic import arithmetic_of, numbers_by_scope
 from whichgpu.engine.records.canonical import canonical_text, sha256_of
 from whichgpu.engine.records.data_slice import digests_of, slice_of
+from whichgpu.engine.records.formulas import stated_formulas
 from whichgpu.engine.records.packing import packed
 from whichgpu.engine.records.plan_lines import plan_lines
 
@@ -68,13 +69,14 @@ def make_statement(decision: Decision, answer: Mapping[str, Any], asked: Asked) 
     """
     advisor, answer = decision.advisor, json_value(answer)
     data = slice_of(advisor, answer["facts"])
+    plans = plan_lines(decision, answer)
     stated: dict[str, Any] = {
         "answer": packed(answer),
         "inputs": {"file": _file(asked), "changes": list(asked.changes)},
         "meta": dict(asked.meta),
-        "plans": plan_lines(decision, answer),
+        "plans": plans,
         "rules": digests_of(advisor.rulebook, answer["rules"]),
-        "arithmetic": arithmetic_of(answer, data["knowledge"]),
+        "arithmetic": arithmetic_stated(decision, answer, plans),
         "data": data,
         "digests": {
             "rulebook": advisor.rulebook.digest,
@@ -86,6 +88,21 @@ def make_statement(decision: Decision, answer: Mapping[str, Any], asked: Asked) 
         "revision": _revision(),
     }
     return {"id": id_of(stated), **stated}
+
+
+def arithmetic_stated(
+    decision: Decision, answer: Mapping[str, Any], plans: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """How the figures of a decision follow from each other, from inputs and constants.
+
+    Args:
+        decision: what was decided.
+        answer: the same under the keys of the contract, whole.
+        plans: the lines of all plans.
+    """
+    stated = numbers_by_scope(answer)
+    formulas = stated_formulas(formulas_of(decision, stated), stated)
+    return {**arithmetic_of(answer, plans), "formulas": formulas}
 
 
 def id_of(statement: Mapping[str, Any]) -> str:

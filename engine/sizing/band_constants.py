@@ -6,7 +6,7 @@ from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 
-from whichgpu.engine.core import FrozenModel, read_constants
+from whichgpu.engine.core import FrozenModel, read_constants, traceable
 
 
 class Stretch(FrozenModel):
@@ -43,6 +43,7 @@ class MemoryBands(FrozenModel):
         return sum(widening.share for widening in counted)
 
 
+@traceable("memory_bands")
 @cache
 def memory_bands(folder: Path | None = None) -> MemoryBands:
     """The bands of a knowledge folder, or of the one that comes with the program. Raises KnowledgeError."""

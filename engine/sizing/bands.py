@@ -7,12 +7,12 @@ every fact that nobody stated. ``benchmarks/accuracy/bands.py`` computes both, e
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
 
+from whichgpu.engine.core import made
 from whichgpu.engine.sizing.band_constants import memory_bands
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import MemoryColumns, MemoryEstimate
@@ -40,7 +40,7 @@ def banded(job: Job, found: MemoryColumns) -> MemoryColumns:
     bands = memory_bands()
     group = group_of_band(job)
     stretch = bands.groups[group]
-    widened = math.exp(bands.widened(group, job.open_facts, training=job.training))
+    widened = made("exp", bands.widened(group, job.open_facts, training=job.training))
     total = found.per_gpu_gb
     low = np.clip(found.low_gb / total, _LEAST, 1.0) ** stretch.low / widened
     high = np.maximum(found.high_gb / total, 1.0) ** stretch.high * widened
@@ -56,6 +56,6 @@ def fit_odds(memory: MemoryColumns | MemoryEstimate, available: Any) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         room = np.log(np.where(available > 0, available, np.nan) / memory.per_gpu_gb)
         to_end = np.log(np.where(room > 0, memory.high_gb, memory.low_gb) / memory.per_gpu_gb)
-    steps = room / np.maximum(np.abs(to_end), 1e-6) * math.log((1.0 - beyond) / beyond)
+    steps = room / np.maximum(np.abs(to_end), 1e-6) * made("log", (1.0 - beyond) / beyond)
     chance: Floats = 1.0 / (1.0 + np.exp(-np.clip(steps, -40.0, 40.0)))
     return chance

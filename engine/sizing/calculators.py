@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TypedDict, Unpack
 
 from whichgpu.engine.catalogue import job_profile, profile_of
-from whichgpu.engine.core import Calculator, Value, calculator, registered
+from whichgpu.engine.core import Calculator, Value, as_number, calculator, registered
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.intake import job_from_facts
 from whichgpu.engine.sizing.job import Job
@@ -176,7 +176,7 @@ def activations_gb(
     if not job.training or job.shape is None:
         return None
     kept = layer_activations_gb(job, job.shape, 1, 1, job.micro_batch, UNBOUND)
-    return float(sum(kept) + logits_gb(job, job.shape, 1, job.micro_batch))
+    return as_number(sum(kept) + logits_gb(job, job.shape, 1, job.micro_batch))
 
 
 @calculator(
@@ -202,7 +202,7 @@ def kv_cache_gb(
     if job.training or job.shape is None or job.family != "llm":
         return None
     size = sizing_constants().kv_cache.get(kv_cache_precision or "fp16", 2.0)
-    return float(concurrency * cached_bytes_per_sequence(job.shape, context_tokens, size, 1, 16) / 1e9)
+    return as_number(concurrency * cached_bytes_per_sequence(job.shape, context_tokens, size, 1, 16) / 1e9)
 
 
 @calculator(

@@ -7,11 +7,11 @@ counted instead of listed.
 from __future__ import annotations
 
 import re
-from functools import cache
 
 from msgspec import Struct
 
 from whichgpu.engine.catalogue import ModelSpec
+from whichgpu.engine.core import remembered
 from whichgpu.engine.sizing.constants import sizing_constants
 
 
@@ -56,7 +56,7 @@ class Composed(Struct, frozen=True):
         return pixels * (self.per_pixel * self.copies + self.heads_per_pixel) + self.heads_fixed
 
 
-@cache
+@remembered
 def composed_network(name: str) -> Composed | None:
     """The network that a name is composed of; None where it names no backbone or no head that is known."""
     told = name.casefold()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from whichgpu.engine.core import FrozenModel, read_constants
+from whichgpu.engine.core import FrozenModel, read_constants, traceable
 
 
 class Constant(FrozenModel):
@@ -267,6 +267,7 @@ class SizingConstants(FrozenModel):
     remedies: dict[str, RemedyText]
 
 
+@traceable("sizing")
 @cache
 def sizing_constants(folder: Path | None = None) -> SizingConstants:
     """The constants of a knowledge folder, or of the one that comes with the program. Raises KnowledgeError."""

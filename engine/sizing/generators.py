@@ -175,7 +175,7 @@ def _training(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
         weight = constants.weights[job.weight_precision].body
         whole = generator.denoiser_b * weight
         if job.cpu_offload:
-            frozen = np.full(len(rows.data), min(whole, 2.0 * whole / generator.layers))
+            frozen = min(whole, 2.0 * whole / generator.layers) + np.zeros(len(rows.data))
         else:
             frozen = whole / shards(rows)[0]
         inputs = (generator.denoiser_b, generator.text_b, generator.vae_b, job.weight_precision, job.cpu_offload)
@@ -184,7 +184,7 @@ def _training(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
         sides = 8.0 + (10.0 if "up" in job.lora_targets else 0.0)
         trained = job.lora_rank * generator.layers * generator.width * sides
         per = constants.training.adapter_bytes.value
-        states = np.full(len(rows.data), trained * per / 1e9)
+        states = trained * per / 1e9 + np.zeros(len(rows.data))
         parts.append(PartColumn(ADAPTERS, states, (trained / 1e6, job.lora_rank, per)))
     else:
         on_rank = params / rows.tensor / rows.pipeline
@@ -196,7 +196,7 @@ def _training(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     if cached is None:
         cached = job.family == "diffusion_video" or job.cpu_offload or (large and not job.peft)
     encoders = (generator.text_b + generator.vae_b) * (4.0 if job.recipe == "fp32" else 2.0)
-    beside = np.full(len(rows.data), 0.0 if cached else encoders)
+    beside = (0.0 if cached else encoders) + np.zeros(len(rows.data))
     parts.append(PartColumn(_FROZEN_BESIDE, beside, (generator.text_b, generator.vae_b, cached)))
     tokens = tokens_of(job, generator) * rows.batch
     element = 2.0 if job.recipe == "fp32" else 1.0

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.core import Pick
+from whichgpu.engine.core import Pick, column_of_numbers, named
 from whichgpu.engine.sizing.rows import Bools, Floats, Ints
 from whichgpu.engine.sizing.speed_peaks import (
     Peak,
@@ -47,7 +47,8 @@ class GpuTable:
         """What ``read`` gives for each GPU, NaN where it gives nothing; the same name always stands for the same."""
         if name not in self._columns:
             values = (read(gpu) for gpu in self.gpus)
-            self._columns[name] = np.array([np.nan if value is None else value for value in values], np.float64)
+            found = column_of_numbers(np.nan if value is None else value for value in values)
+            self._columns[name] = named(found.astype(np.float64), f"gpu.{name[0] if isinstance(name, tuple) else name}")
         return self._columns[name]
 
     def vram_gb(self) -> Floats:
@@ -88,9 +89,10 @@ class GpuTable:
         if precisions not in self._peaks:
             none = Peak("", np.nan, np.nan)
             found = [peak_of(gpu, precisions) or none for gpu in self.gpus]
-            self._peaks[precisions] = Peaks(
-                np.array([peak.flops for peak in found]),
-                np.array([peak.share for peak in found]),
+            peaks = Peaks(
+                column_of_numbers(peak.flops for peak in found),
+                column_of_numbers(peak.share for peak in found),
                 np.array([peak.precision == "fp32" for peak in found], np.float64),
             )
+            self._peaks[precisions] = named(peaks, "gpu.peak")
         return self._peaks[precisions]

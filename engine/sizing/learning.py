@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from whichgpu.engine.core import as_number
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.rows import Rows, ceiling
@@ -30,7 +31,7 @@ def adapter_params(shape: Shape, rank: int, targets: tuple[str, ...]) -> float:
         "up": hidden + wide,
         "down": wide + hidden,
     }
-    return float(rank * shape.layers * sum(sides[target] for target in targets))
+    return as_number(rank * shape.layers * sum(sides[target] for target in targets))
 
 
 def layer_bytes_per_token(job: Job, shape: Shape, tensor: Any) -> tuple[Any, Any, Any]:

@@ -71,7 +71,7 @@ def feature_elements(job: Job) -> tuple[float, float, float]:
     model = job.model
     native = vision.native_px.value
     if model is not None and (model.resolution_px or model.kind == "detection"):
-        native = float(model.resolution_px or vision.detection_px.value)
+        native = 1.0 * (model.resolution_px or vision.detection_px.value)
     gmacs = model.gmacs_per_image if model is not None else None
     if gmacs is None:
         gmacs = vision.gmacs_per_param_b.value * (job.params_b or 0.0)

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from whichgpu.engine.core import named, solved
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.rows import Floats
 from whichgpu.engine.sizing.speed_constants import ServingSpeed, speed_constants
@@ -111,7 +112,8 @@ def replica_of(job: Job, steps: Steps, room: Floats, small_card: Any) -> Replica
     places = np.where(room >= 1, np.clip(held, 1.0, limit), limit * 1.0)
     budget = np.where(small_card, serving.step_tokens_small.value, serving.step_tokens.value)
     alone, lengthened = steps.without_and_with(1.0)
-    return Replica(steps, answer, places, lengthened - alone, np.maximum(1.0, steps.prompt_tokens) / budget, serving)
+    share = np.maximum(1.0, steps.prompt_tokens) / budget
+    return named(Replica(steps, answer, places, lengthened - alone, share, serving), "replica")
 
 
 def closed(replica: Replica, present: Any, *, together: bool = False) -> Times:
@@ -189,6 +191,11 @@ def rising_root(beyond: Callable[[Any], Any], ends: tuple[Any, Any]) -> Root:
     first guess is that of a slope of 1: of few requests the rate is as their number. A row is at its end when it is as
     near as it need be, so that what is found for one does not depend on the others.
     """
+    found = _searched(beyond, ends)
+    return Root(solved(found.at, lambda at: beyond(np.exp(at)), ends, "root"), found.at_low)
+
+
+def _searched(beyond: Callable[[Any], Any], ends: tuple[Any, Any]) -> Root:
     low, high = ends
     at_low, at_high = beyond(np.exp(low)), beyond(np.exp(high))
     root = np.where(at_low > 0, low, high)

@@ -95,7 +95,7 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
         parts.append(PartColumn(_PREFILL, activation, inputs))
     parts.append(PartColumn(_OUTSIDE, outside, (job.engine, ranks)))
     if reserve.graphs_gib:
-        parts.append(PartColumn(_GRAPHS, np.full(len(tensor), reserve.graphs_gib * GIB), (job.engine,)))
+        parts.append(PartColumn(_GRAPHS, reserve.graphs_gib * GIB + np.zeros(len(tensor)), (job.engine,)))
     total = total_gb(parts)
     low, high, reason = _band(
         shape,

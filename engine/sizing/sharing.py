@@ -81,6 +81,6 @@ def cached_bytes_per_sequence(shape: Shape, tokens: int, bytes_per_element: floa
     return per_layer * kept + state
 
 
-def blocks(tokens: int, block: int) -> int:
+def blocks(tokens: Any, block: int) -> Any:
     """Tokens rounded up to whole blocks."""
-    return int(ceiling(tokens, block)) * block
+    return ceiling(tokens, block) * block

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.core import Pick, Value
+from whichgpu.engine.core import Pick, Value, made
 from whichgpu.engine.sizing.demand import Demand
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
@@ -149,14 +149,24 @@ class JobSpeed:
         """
         words, inputs = words_of(self._job), _inputs(self._job, gpu, layout, link, batch)
         figures: dict[str, Figure] = {}
-        bands = speed_constants().serving_bands if words is SERVING_WORDS else {}
         for name, value in values.items():
-            ends = (value, slow.get(name, value), fast.get(name, value))
-            low, high = min(ends), max(ends)
-            if (band := bands.get(BANDED.get(name, ""))) is not None:
-                low, high = band.ends(value, low, high)
+            low, high = self.band(name, value, slow.get(name, value), fast.get(name, value))
             figures[name] = Figure(value, low, high, UNITS[name], words[name], SOURCE, inputs)
         return figures
+
+    def band(self, name: str, value: Any, slow: Any, fast: Any) -> tuple[Any, Any]:
+        """The ends of a figure's band.
+
+        Args:
+            name: of the figure.
+            value: of it.
+            slow: the same at the slow end of the constants.
+            fast: at the fast end.
+        """
+        low, high = (made(end, made(end, value, slow), fast) for end in ("min", "max"))
+        bands = speed_constants().serving_bands if words_of(self._job) is SERVING_WORDS else {}
+        band = bands.get(BANDED.get(name, ""))
+        return (low, high) if band is None else band.ends(value, low, high)
 
 
 def rows_of_values(columns: dict[str, Any]) -> Iterator[dict[str, float]]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-from whichgpu.engine.core import Banded, FrozenModel, read_constants
+import numpy as np
+
+from whichgpu.engine.core import Banded, FrozenModel, read_constants, traceable
 
 
 class EngineSteps(FrozenModel):
@@ -79,9 +82,9 @@ class ServingBand(FrozenModel):
     above: float
     source: str
 
-    def ends(self, value: float, low: float, high: float) -> tuple[float, float]:
+    def ends(self, value: Any, low: Any, high: Any) -> tuple[Any, Any]:
         """The band of a figure, from its values at the ends of the constants."""
-        if value <= 0 or low <= 0:
+        if np.any(value <= 0) or np.any(low <= 0):
             return low, high
         return value * (low / value) ** self.of_ends / self.below, value * (high / value) ** self.of_ends * self.above
 
@@ -168,6 +171,7 @@ class SpeedConstants(FrozenModel):
     node_links: dict[str, NodeLinkUse]
 
 
+@traceable("speed")
 @cache
 def speed_constants(folder: Path | None = None) -> SpeedConstants:
     """The constants of a knowledge folder, or of the one that comes with the program. Raises KnowledgeError."""

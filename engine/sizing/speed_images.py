@@ -71,7 +71,7 @@ def _diffusion_values(job: Job, table: GpuTable, which: Ints, rows: Rows, demand
         values = training_run(job, 1.0 / computing, 1.0, rows)
         return {"samples_per_s": values["samples_per_s"], "images_per_s": values["samples_per_s"], **values}
     passes = (model.guidance_passes if model else None) or diffusion.guidance_passes.value
-    steps = float(job.denoising_steps) if job.denoising_steps else diffusion.steps.at(TURNED[pick])
+    steps = 1.0 * job.denoising_steps if job.denoising_steps else diffusion.steps.at(TURNED[pick])
     # A step is never shorter than the start of its kernels; of full batches the start does not count.
     starting = denoiser.layers * diffusion.launch_us_per_layer.at(TURNED[pick]) * 1e-6
     most = np.maximum(1.0, ceiling(rows.batch, rows.count))
@@ -140,8 +140,8 @@ def _denoiser_of(job: Job) -> Denoiser | None:
         params_b = min(params_b, model.active_params_b)
     params = params_b * 1e9
     # With h = 128 L and 12 h^2 parameters a layer.
-    width = float((model.hidden if model else None) or (params * 128 / 12) ** (1 / 3))
-    layers = float((model.layers if model else None) or max(1.0, params / (12 * width**2)))
+    width = 1.0 * ((model.hidden if model else None) or (params * 128 / 12) ** (1 / 3))
+    layers = 1.0 * ((model.layers if model else None) or max(1.0, params / (12 * width**2)))
     native = (model.resolution_px if model else None) or 1024
     tokens = (job.image_px / diffusion.px_per_token.value) ** 2
     if job.family == "diffusion_video":

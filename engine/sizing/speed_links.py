@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from whichgpu.engine.catalogue import Gpu
+from whichgpu.engine.core import remembered
 from whichgpu.engine.sizing.rows import Ints, Rows, ceiling
 from whichgpu.engine.sizing.speed_constants import speed_constants
 
@@ -35,7 +35,7 @@ def link_speed(gpu: Gpu, link: str) -> LinkSpeed:
     return _link_speed(link, gpu.link_gbs if gpu.link == link else None, *pcie)
 
 
-@cache
+@remembered
 def _link_speed(link: str, link_gbs: float | None, pcie_gen: float | None, consumer: bool) -> LinkSpeed:
     constants = speed_constants()
     use = constants.links.get(link) or constants.links["pcie"]
@@ -62,7 +62,7 @@ def network_of(gpu: Gpu, node_link: str) -> Network:
     return _network(node_link, (gpu.compute_capability or 9.0) < 9.0)
 
 
-@cache
+@remembered
 def _network(node_link: str, early: bool) -> Network:
     constants = speed_constants()
     use = constants.node_links.get(node_link) or constants.node_links["ethernet"]

@@ -5,12 +5,11 @@ What a load of many requests makes of these steps is in ``queueing``.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from whichgpu.engine.core import TURNED, Pick
+from whichgpu.engine.core import TURNED, Pick, named, remembered
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
@@ -89,7 +88,7 @@ def load_of(job: Job, shape: Shape, rows: Rows) -> Load:
     if shape.sliding_layers:
         attention += 4.0 * shape.sliding_layers * width * computed * min(asked, shape.window)
     drafted, chance = job.draft_tokens, job.draft_acceptance
-    return Load(
+    load = Load(
         shared_bytes=max(0.0, read) / tensor,
         expert_bytes=routed * weight.body / tensor / sharers,
         expert_share=share,
@@ -107,6 +106,7 @@ def load_of(job: Job, shape: Shape, rows: Rows) -> Load:
         # Leviathan et al., "Fast Inference from Transformers via Speculative Decoding" (2023), equation 1.
         accepted=1.0 + drafted if chance >= 1 else (1.0 - chance ** (drafted + 1)) / (1.0 - chance),
     )
+    return named(load, "load")
 
 
 def rates_of(job: Job, table: GpuTable, pick: Pick = "value") -> Rates:
@@ -126,7 +126,7 @@ def rates_of(job: Job, table: GpuTable, pick: Pick = "value") -> Rates:
     moe = job.shape is not None and job.shape.moe
     share = serving.prefill_share_moe if moe else serving.prefill_share
     eager = serving.eager_moe_layer_us if moe else serving.eager_layer_us
-    return Rates(
+    found = Rates(
         bandwidth=bandwidth,
         prefill=products * share.at(pick),
         decode=products * serving.decode_share.at(pick),
@@ -140,6 +140,7 @@ def rates_of(job: Job, table: GpuTable, pick: Pick = "value") -> Rates:
         exchange=serving.exchange.at(TURNED[pick]),
         exchange_bytes=serving.exchange_bytes.at(TURNED[pick]),
     )
+    return named(found, "rates")
 
 
 def engine_steps(job: Job) -> EngineSteps:
@@ -147,7 +148,7 @@ def engine_steps(job: Job) -> EngineSteps:
     return _engine_steps(job.engine, job.engine_version)
 
 
-@lru_cache(maxsize=64)
+@remembered
 def _engine_steps(engine: str, version: str | None) -> EngineSteps:
     engines = speed_constants().engines
     numbers = version_numbers(version)
@@ -223,7 +224,7 @@ def steps_of(load: Load, rates: Rates, split: Split) -> Steps:
     drafting = 1.0 + (load.verified - 1.0) * speed_constants().serving.draft_share.value
     host = load.layers * (rates.per_layer + (rates.per_moe_layer if moe else 0.0)) + rates.per_step
     fixed, per_token = _exchange_s(load, rates, split)
-    return Steps(
+    found = Steps(
         weights=load.shared_bytes / rates.bandwidth * drafting,
         experts=load.expert_bytes / rates.bandwidth * drafting,
         expert_share=load.expert_share if moe else 1.0,
@@ -244,6 +245,7 @@ def steps_of(load: Load, rates: Rates, split: Split) -> Steps:
         prompt_tokens=load.prompt_tokens,
         stages=split.rows.pipeline,
     )
+    return named(found, "step")
 
 
 def _either(one: Any, other: Any) -> Any:

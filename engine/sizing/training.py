@@ -136,7 +136,7 @@ def _frozen(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> None
         around = np.where(spread, frozen + gathered, 0.0)
         parts.append(PartColumn(AROUND_FROZEN, around, (on_rank, over), spread))
     if weight.body < 2.0:
-        matrix = float(shape.hidden * shape.intermediate) / tensor
+        matrix = 1.0 * shape.hidden * shape.intermediate / tensor
         parts.append(PartColumn(DEQUANT, matrix * 2.0 / 1e9, (matrix / 1e6,)))
 
 

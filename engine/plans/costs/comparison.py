@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.core import Facts, Pick, Value, number
+from whichgpu.engine.core import Facts, Pick, Value, made, number
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
 from whichgpu.engine.plans.costs.ownership import Ownership, ownership_of, planning_years
 from whichgpu.engine.plans.costs.purchase import SourcedAmount, bought_count, quoted_for
@@ -172,8 +172,8 @@ class CostComparison(Struct, frozen=True):
 
 def growth_factor(growth: float, years: float) -> float:
     """The average price over some years, over today's, where it grows by a share a year."""
-    rate = math.log1p(growth) * years
-    return math.expm1(rate) / rate if abs(rate) > 1e-9 else 1.0
+    rate = made("log1p", growth) * years
+    return made("expm1", rate) / rate if abs(rate) > 1e-9 else 1.0
 
 
 def compare_costs(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from pathlib import Path
 from typing import Annotated
 
 from msgspec import Meta, field
 from msgspec.structs import force_setattr
 
-from whichgpu.engine.core import Banded, FrozenModel, kept_in_use, read_constants
+from whichgpu.engine.core import Banded, FrozenModel, kept_in_use, read_constants, remembered, traceable
 
 
 class Constant(Banded):
@@ -26,7 +25,7 @@ class Constant(Banded):
         super().__post_init__()
 
 
-@lru_cache(maxsize=256)
+@remembered
 def stated(name: str, value: float) -> Constant:
     """What the user said in place of a constant: no band."""
     return Constant(value=value, low=value, high=value, source=f"stated: {name}")
@@ -121,6 +120,7 @@ class EconomicsConstants(FrozenModel):
         return self.constants[name]
 
 
+@traceable("economics")
 @kept_in_use
 def load_economics(folder: Path | None = None) -> EconomicsConstants:
     """The constants of a knowledge folder, or of the one that comes with the program. Raises KnowledgeError."""

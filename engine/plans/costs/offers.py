@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from datetime import date
 from functools import cached_property
 from itertools import product
@@ -108,11 +109,18 @@ class OfferIndex:
             linked = together >= gpu.node_gpus > 1 and count > together
         return self.rentals.rentals[self._number(gpu, (gpu.id, count, together, linked, interruptible))]
 
+    def traced(self, constants: EconomicsConstants) -> OfferIndex:
+        """The same index with constants that are traced; what it knows of rentals is what it knew before."""
+        found = copy(self)
+        found.constants = constants
+        return found
+
     def rental_numbers(
         self, gpus: Sequence[Gpu], counts: Ints, together: Ints, linked: Bools, *, interruptible: bool = False
     ) -> Ints:
         """``rental`` of many plans, each as its number in ``rentals``."""
-        plans = zip(gpus, counts.tolist(), together.tolist(), linked.tolist(), strict=True)
+        whole = (np.asarray(column, np.int64).tolist() for column in (counts, together))
+        plans = zip(gpus, *whole, linked.tolist(), strict=True)
         known, found = self._numbers, []
         for gpu, count, shared, joined in plans:
             asked = (gpu.id, count, shared, joined, interruptible)

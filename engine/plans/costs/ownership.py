@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.core import TURNED, Facts, Pick, number
+from whichgpu.engine.core import TURNED, Facts, Pick, as_number, made, number
 from whichgpu.engine.plans.costs.constants import Constant, EconomicsConstants, stated
 from whichgpu.engine.plans.costs.hardware import NO_HARDWARE, choose, hardware_of
 from whichgpu.engine.plans.costs.power import at_desk, kwh_price, paid_power_w, pue
@@ -63,15 +63,15 @@ class OwningRates(Struct, Generic[Amount], frozen=True):
         """Share of the price that a sale brings after some years: ``residual_share`` to the years over its life."""
         if not self.residual_share:
             return max(0.0, 1 - years / self.depreciation_years)
-        return float(self.residual_share ** (years / self.depreciation_years))
+        return as_number(self.residual_share ** (years / self.depreciation_years))
 
     def years_tied(self, years: float) -> float:
         """Years that the full price would have to be tied up to cost as much capital as its falling worth does."""
         if not self.residual_share:
             held = min(years, self.depreciation_years)
-            return float(held - held**2 / (2 * self.depreciation_years))
-        decay = -math.log(self.residual_share) / self.depreciation_years
-        return years if decay < _NOTHING_LEFT else float(-math.expm1(-decay * years) / decay)
+            return 1.0 * held - held**2 / (2 * self.depreciation_years)
+        decay = -made("log", self.residual_share) / self.depreciation_years
+        return years if decay < _NOTHING_LEFT else -made("expm1", -decay * years) / decay
 
     def price_share(self, years: float) -> Amount:
         """What owning for some years costs per dollar of the price: loss of value, capital, maintenance."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from whichgpu.engine.core import given
 from whichgpu.engine.plans.costs.model import Rental
 from whichgpu.engine.sizing import Floats, Ints
 
@@ -56,4 +57,4 @@ class RentalTable:
 
     def figures(self, numbers: Ints) -> RentalFigures:
         """The figures of rentals by their numbers."""
-        return RentalFigures(*self._figures[numbers].T)
+        return given(RentalFigures(*self._figures[numbers].T), "rental")
