@@ -298,7 +298,7 @@ def _at_work(replica: Replica, held: Any, others: Any) -> _Work:
     steps, answer, share = replica.steps, replica.answer, replica.budget_share
     step, lengthened = steps.without_and_with(np.maximum(1.0, held))
     added = np.maximum(0.0, lengthened - step)
-    passing, at_once = steps.own_pass(step, added), 1.0
+    passing, at_once = steps.own_pass(step, added), np.ones(1)
     if np.any(steps.alone):
         # In steps of their own prompts pass together that came while one token was given to all.
         come = np.clip(others * steps.sharers / answer, 1.0, np.maximum(1.0, 1.0 / share))

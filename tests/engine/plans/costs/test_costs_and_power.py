@@ -98,7 +98,8 @@ def test_hardware_for_ones_own_place_costs_its_share_of_the_purchase() -> None:
     power = (RTX4090.tdp_w + 150) / 1000 * 0.2 * 730
     assert idle.usd_per_month == pytest.approx(bought.usd_per_month - 0.9 * power)
     unpriced = replace(H100, buy_usd=None)
-    assert cost(unpriced, 8, {"deployment_site": "datacenter"}).origin == "offer"
+    # At one's own place nothing is rented.
+    assert cost(unpriced, 8, {"deployment_site": "datacenter"}).origin == "none"
     assert cost(H100, 8, {"deployment_site": "cloud"}).origin == "offer"
     assert cost(H100, 8, {"deployment_site": "datacenter", "procurement_wish": "rent"}).origin == "offer"
 
