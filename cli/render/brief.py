@@ -81,7 +81,7 @@ def _short(plan: JsonObject | None, names: Names) -> str:
 
 
 _PER = (("usd_per_month", "a month"), ("usd_per_run", "for the run"), ("usd_per_1m_tokens", "per million tokens"))
-_PER_SAMPLES = ("usd_per_1k_samples", "per thousand images or clips")
+_PER_SAMPLES = ("usd_per_1k_samples", "per thousand images, clips or texts")
 
 
 def _price(plan: JsonObject, procurement: JsonObject) -> Row:

@@ -17,7 +17,7 @@ _LABELS = (
     ("per month", "usd_per_month"),
     ("for the run", "usd_per_run"),
     ("per million tokens", "usd_per_1m_tokens"),
-    ("per thousand images or clips", "usd_per_1k_samples"),
+    ("per thousand images, clips or texts", "usd_per_1k_samples"),
 )
 _PRICED_BY = {
     "owned": "You own these GPUs: the cost is the power that running them takes.",

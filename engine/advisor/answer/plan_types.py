@@ -118,7 +118,9 @@ class Cost(TypedDict):
     usd_per_hour: Annotated[Amount | None, doc("The whole plan for an hour; null where no price is known.")]
     usd_per_month: Annotated[Amount | None, doc("The same over the hours that it runs in a month.")]
     usd_per_1m_tokens: Annotated[Amount | None, doc("For a million tokens.")]
-    usd_per_1k_samples: NotRequired[Annotated[Amount | None, doc("For a thousand images or clips, while serving.")]]
+    usd_per_1k_samples: NotRequired[
+        Annotated[Amount | None, doc("For a thousand images, clips or texts, while serving.")]
+    ]
     usd_per_run: Annotated[Amount | None, doc("For the stated run; where bought, up to the next run.")]
     origin: NotRequired[Annotated[str, doc("What the price is: offer, quote, owned, purchase or none.")]]
     rented_usd_per_hour: NotRequired[Annotated[Amount | None, doc("Where owned or bought: the price to rent it.")]]

@@ -14,6 +14,7 @@ from whichgpu.engine.sizing.intake import job_from_facts
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layout import Layout
 from whichgpu.engine.sizing.speed import JobSpeed
+from whichgpu.engine.sizing.speed_constants import speed_constants
 
 
 BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "accuracy"
@@ -117,3 +118,22 @@ def test_published_rates_are_met() -> None:
     assert len(factors) >= 115
     assert share([factor <= 1.3 for factor in factors]) >= 64
     assert share([factor <= 2.0 for factor in factors]) >= 95
+
+
+@pytest.mark.parametrize(
+    ("gpu", "tokens", "measured_ms"),
+    [
+        ("nvidia-a100-40gb-sxm", 128, 1.64),
+        ("nvidia-a100-40gb-sxm", 384, 3.12),
+        ("nvidia-a30", 128, 2.14),
+        ("nvidia-a30", 384, 4.57),
+        ("nvidia-t4", 128, 5.53),
+        ("nvidia-t4", 384, 12.45),
+    ],
+)
+def test_a_served_encoder_takes_no_longer_than_its_kernels(gpu: str, tokens: int, measured_ms: float) -> None:
+    """BERT large, one text at a time: NVIDIA TensorRT demo/BERT, without the server around it."""
+    facts: Facts = {"task": "inference", "weight_precision": "fp16", "context_tokens": tokens, "concurrency": 1}
+    overhead_ms = speed_constants().serving.request_overhead_ms.value
+    alone_ms = values(job(facts, "bert-large"), KNOWLEDGE.gpus[gpu])["latency_mean_ms"] - overhead_ms
+    assert measured_ms / 1.6 < alone_ms < measured_ms * 1.6
