@@ -56,6 +56,7 @@ from .size_answer import size_workload as size_workload
 from .survey import (
     MeasureColumns as MeasureColumns,
     Measures as Measures,
+    compared_by as compared_by,
     is_job as is_job,
     measures_among as measures_among,
     survey_claims as survey_claims,

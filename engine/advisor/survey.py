@@ -190,15 +190,21 @@ def measures_among(
     plans: Sequence[Plan], workload: Facts, objective: Objective, highest_usd_per_gpu_hour: float
 ) -> MeasureColumns:
     """Cost and time of plans that are compared with each other alone; see ``measures_of``."""
-    table, job = PlanTable.of(plans), is_job(workload)
+    table = PlanTable.of(plans)
+    job, stands_idle = compared_by(workload)
     return measures_of(
         table,
         job=job,
         by_run=job and length_known(table),
         objective=objective,
         highest_usd_per_gpu_hour=highest_usd_per_gpu_hour,
-        stands_idle=paid_idle(workload, load_economics()),
+        stands_idle=stands_idle,
     )
+
+
+def compared_by(workload: Facts) -> tuple[bool, bool]:
+    """All that measures take from the workload itself: whether it is a job, and whether what is bought stands idle."""
+    return is_job(workload), paid_idle(workload, load_economics())
 
 
 def spread(measures: MeasureColumns) -> Spread:

@@ -26,7 +26,7 @@ from whichgpu.engine.advisor import (
     Procurement,
     Rejection,
     asked_counts,
-    is_job,
+    compared_by,
     run_round,
 )
 from whichgpu.engine.catalogue import ModelSpec
@@ -127,7 +127,7 @@ class ProbingContext(DecisionContext, frozen=True):
         kept: _Kept = self.kept
         planned = self._planned(maker, intake)
         facts = intake.facts
-        key = (id(planned.alike), objective, is_job(facts), kept.deriving.of(facts), kept.rejecting.of(facts))
+        key = (id(planned.alike), objective, compared_by(facts), kept.deriving.of(facts), kept.rejecting.of(facts))
         known = kept.rejected.get(key)
         survey = self.stages.survey.run({}, extra=known.claims, before=intake) if known else None
         if known and survey and (same := known.rounds.get(kept.preferring.of(survey.facts))):

@@ -103,6 +103,15 @@ def test_an_answer_is_that_of_the_whole_decision(advisor: Advisor, given: dict[s
             assert search.answer((change,)) == (None if none or alone is None else answered(alone)), change
 
 
+def test_a_round_is_kept_apart_where_what_is_bought_stands_idle(advisor: Advisor) -> None:
+    given = {"task": "peft_finetuning", "peft_method": "qlora", "param_count_b": 120, "deployment_site": "datacenter"}
+    search = WhatIfSearch(advisor, given, None, MOMENT, 20)
+    search.outcome()
+    for name, value in (("utilization_pct", 100.0), ("gpu_hours_total", 0.0), ("procurement_wish", "rent")):
+        alone = advisor.decide(Workload({**given, name: value}), decided_at=MOMENT).outcome
+        assert search.answer((FactChange(name, None, value),)) == answered(alone), name
+
+
 def test_a_rejected_gpu_is_as_far_off_without_the_others(advisor: Advisor) -> None:
     gpus = frozenset({"nvidia-t4"})
     given = {"task": "inference", "param_count_b": 120, "weight_precision": "fp16", "num_gpus": 1}

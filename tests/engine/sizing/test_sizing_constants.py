@@ -44,10 +44,8 @@ def test_a_broken_file_names_the_place(folder, old, new, code):
     text = path.read_text(encoding="utf-8")
     assert old in text
     path.write_text(text.replace(old, new), encoding="utf-8")
-    sizing_constants.cache_clear()
     with pytest.raises(KnowledgeError) as caught:
         sizing_constants(folder)
     problems = caught.value.problems
     assert code in {problem.code for problem in problems}
     assert all(problem.place is not None for problem in problems)
-    sizing_constants.cache_clear()

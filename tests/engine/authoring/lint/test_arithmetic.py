@@ -131,7 +131,7 @@ def test_pairs_of_conditions_meet_where_z3_says_so() -> None:
         if case is not None and case.certain:
             assert all(evaluate(each, case.example) is True for each in pair), (pair, case)  # type: ignore[arg-type]
         rounded += case is not None and not case.certain
-    assert undecided + rounded <= max(2, PAIRS / 100)  # By a number that no float is.
+    assert undecided + rounded <= 3 + PAIRS / 100  # By a number that no float is.
 
 
 def found(*texts: str) -> Case | None:
