@@ -1,4 +1,4 @@
-"""Numbers as people write them: ``24 GB``, ``70b``, ``1,024``, ``$3k``, ``2 weeks``, ``80 %``, ``2.50 USD/h``."""
+"""Numbers as people write them: ``24 GB``, ``70b``, ``1,024``, ``$3k``, ``2 weeks``, ``80 %``, ``2.50 USD/h``, ``p95``."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ _WRITTEN = re.compile(
     r"(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d[\d_]*(?:\.\d*)?|\.\d+)(?P<exponent>[eE][-+]?\d+)?"
     r"\s*(?P<suffix>[^\d\s].*?)?\s*\Z"
 )
+_PERCENTILE = re.compile(r"\A\s*[pP](?=\d)")
 _LONGEST = 60
 _LARGEST = 1e18  # No figure of this field comes near; it stands for "unlimited" where a fact states no maximum.
 
@@ -66,7 +67,9 @@ def read_literal(text: str, fact: FactDef | None = None, unit: Unit | None = Non
 
 
 def _written(text: str, unit: Unit | None, fact: FactDef | None) -> int | float:
-    match = _WRITTEN.match(text) if len(text) <= _LONGEST else None
+    # A percentile is written p95 by those who work with it.
+    plain = _PERCENTILE.sub("", text) if unit is not None and unit.dimension == "share" else text
+    match = _WRITTEN.match(plain) if len(text) <= _LONGEST else None
     if match is None:
         raise Refused("not-a-number", f"{text[:40]!r} is not a number", fix=_example(fact))
     digits = match["digits"].replace(",", "").replace("_", "")

@@ -55,6 +55,8 @@ def number(unit: str | None = None, low: float | None = 0, high: float | None = 
         ("USD/kWh", "$0.15/kWh", 0.15),
         ("USD/kWh", "15 cents/kWh", 0.15),
         ("%", "80 %", 80.0),
+        ("percent", "p95", 95.0),
+        ("percent", "P99.9", 99.9),
         ("%", "80%", 80.0),
         (None, "1.5k", 1500.0),
         ("requests/s", "1.5k", 1500.0),
