@@ -110,6 +110,19 @@ def progress(length: int, label: str) -> Iterator[Callable[[int], None]]:
         yield bar.update
 
 
+@contextlib.contextmanager
+def working(label: str) -> Iterator[None]:
+    """Say on standard error what goes on, while it does, where it may take seconds and cannot be counted."""
+    watched = sys.stderr.isatty()
+    if watched:
+        click.echo(f"{label} ...", err=True, nl=False)
+    try:
+        yield
+    finally:
+        if watched:
+            click.echo("\r\x1b[K", err=True, nl=False)
+
+
 def screen() -> Screen:
     """The screen behind standard output."""
     return screen_of(sys.stdout)

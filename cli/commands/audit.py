@@ -58,6 +58,7 @@ def audit(
         fix = "save one with: whichgpu recommend FILE --save RECORD"
         raise InputError(Problem("not-a-record", f"{saved.name} is a decision without the digest of a record", fix=fix))
     with ExitStack() as stack:
+        stack.enter_context(output.working("deciding again"))
         stack.enter_context(sources_alone())  # What a cache holds proves nothing.
         folder = _folder(as_of, stack) if as_of else None
         checks = audit_record(saved, load(rules, builtin=builtin), today=now(), as_of=folder)

@@ -150,7 +150,8 @@ def update(*, feed: Path | None, as_of: str | None, partial: bool, older: bool, 
     changes nothing. Prices that were brought before stay where the feed has none for their shape.
     """
     known = load_catalogue(rules)
-    found = _from_feed(feed, known, as_of)
+    with output.working("collecting prices"):
+        found = _from_feed(feed, known, as_of)
     offers = read_offers(found.text, str(feed or "gpuhunt"), known)
     if not offers:
         raise InputError(Problem("empty-price-feed", f"{feed or 'gpuhunt'} has no price of a GPU that is known"))

@@ -52,7 +52,7 @@ def diff_rules(
 
     Exits with 0, whether or not anything differs.
     """
-    with Editions(layer_folders(rules), builtin=builtin) as editions:
+    with Editions(layer_folders(rules), builtin=builtin) as editions, output.working("comparing answers"):
         found = compare(
             editions.find(old),
             editions.find(new),

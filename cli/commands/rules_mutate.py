@@ -31,10 +31,11 @@ def mutate_rules(
     """
     advisor = load(rules, builtin=builtin)
     facts_for, computed = RuleTestFacts(advisor).facts_for, worked_out_facts(advisor)
-    reports = {
-        kind: judge(advisor.rulebook, facts_for, advisor.vocabulary, computed=computed, rules=names or None)
-        for kind, judge in (("conditions", mutate), ("effects", mutate_effects))
-    }
+    with output.working("making mistakes in the rules"):
+        reports = {
+            kind: judge(advisor.rulebook, facts_for, advisor.vocabulary, computed=computed, rules=names or None)
+            for kind, judge in (("conditions", mutate), ("effects", mutate_effects))
+        }
     if form == "json":
         output.emit_json({kind: report.to_dict() for kind, report in reports.items()})
     else:

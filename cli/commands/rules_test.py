@@ -52,7 +52,8 @@ def test_rules(
     Exits with 0 where all pass, 1 where one fails or there is nothing to run, 2 where the rules cannot be read.
     """
     advisor = load(rules, builtin=builtin)
-    results, scenarios = run_all(advisor, folders_of(rules, builtin=builtin), now(), names, pattern, guides=guides)
+    with output.working("running the tests of the rules"):
+        results, scenarios = run_all(advisor, folders_of(rules, builtin=builtin), now(), names, pattern, guides=guides)
     if not results and not scenarios:
         wanted = f" matches {pattern!r}" if pattern else " belongs to these rules" if names else " is there"
         raise InputError(

@@ -143,3 +143,13 @@ def test_closed_streams_are_plain_errors() -> None:
     done = _in_shell("gpus l4 >&-")
     assert (done.returncode, done.stderr) == (2, b"Error: standard output is closed\n")
     assert _in_shell("gpus no-such-card 2>&-").returncode == 2
+
+
+def test_what_takes_long_says_so_to_a_person_alone(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    with output.working("deciding"):
+        pass
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with output.working("deciding"):
+        pass
+    assert capsys.readouterr().err.startswith("deciding ...")

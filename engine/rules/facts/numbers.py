@@ -1,4 +1,4 @@
-"""Numbers as people write them: ``24 GB``, ``70b``, ``1,024``, ``$3k``, ``2 weeks``, ``80 %``, ``2.50 USD/h``, ``p95``."""
+"""Numbers as people write them: ``24 GB``, ``70b``, ``1,024``, ``$3k``, ``2 weeks``, ``80 %``, ``p95``."""
 
 from __future__ import annotations
 
