@@ -145,7 +145,9 @@ def test_closed_streams_are_plain_errors() -> None:
     assert _in_shell("gpus no-such-card 2>&-").returncode == 2
 
 
-def test_what_takes_long_says_so_to_a_person_alone(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_takes_long_says_so_to_a_person_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     with output.working("deciding"):
         pass
     assert capsys.readouterr().err == ""
