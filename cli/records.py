@@ -98,11 +98,12 @@ def save_record(
         InputError: it cannot be signed, or not be written.
     """
     key = _signing_key() if sign or (sign is None and keyring().has_private) else None
-    statement = make_statement(decision, answer, asked)
-    digest = sha256_of(statement)
-    signature = key.sign(digest, statement["id"]) if key else None
-    if file:
-        write_record(record_text(statement, signature), file)
+    with output.working("recording every figure"):
+        statement = make_statement(decision, answer, asked)
+        digest = sha256_of(statement)
+        signature = key.sign(digest, statement["id"]) if key else None
+        if file:
+            write_record(record_text(statement, signature), file)
     how = f"signed by {key.public.name}" if key else "unsigned"
     click.echo(f"Record {statement['id']}, {how}{f', saved in {file}' if file else ''}", err=True)
     return {"format": "whichgpu.record/2", "sha256": digest, "signature": signature, "statement": statement}

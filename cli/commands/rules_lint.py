@@ -58,7 +58,8 @@ def lint_rules(
             raise
         _emit([_unreadable(problem) for problem in error.problems], form, 0)
         return WRONG_INPUT
-    found = inspect(advisor, now().date(), required)
+    with output.working("checking the rules"):
+        found = inspect(advisor, now().date(), required)
     findings = [
         finding
         for finding in found

@@ -43,7 +43,9 @@ def refresh_rules(*, check: bool, answers: bool) -> int:
         raise InputError(Problem("no-checkout", f"{root} has no docs/rulebook to refresh", fix=fix))
     advisor = load((), builtin=True)
     changed = []
-    for path, text in _made(advisor, root):
+    with output.working("making book, schemas and pages"):
+        made = list(_made(advisor, root))
+    for path, text in made:
         before = path.read_text(encoding="utf-8") if path.is_file() else ""
         if text == before:
             continue
