@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from whichgpu.cli.render.figures import usd
 from whichgpu.cli.render.fleet import (
     about_blocks,
@@ -16,35 +14,25 @@ from whichgpu.cli.render.fleet import (
 )
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.report.charts import WIDTH, svg
+from whichgpu.cli.report.document import document
 from whichgpu.cli.report.html import to_html
-from whichgpu.cli.report.markup import Markup, tag, verbatim
+from whichgpu.cli.report.markup import Markup, tag
 from whichgpu.engine.fleet import FleetFigures, Sums
 
 
-_STYLE = Path(__file__).parent / "style.css"
 _ROW, _BAR = 52.0, 12.0
 
 
 def fleet_page(found: FleetFigures, names: Names) -> str:
     """The page as text, UTF-8, with nothing to load from elsewhere."""
     title = "What the jobs should have run on"
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", http_equiv="Content-Security-Policy", content="default-src 'none'; style-src 'unsafe-inline'"),
-        tag("title", title),
-        tag("style", verbatim(_STYLE.read_text(encoding="utf-8"))),
-    )
     sections = [tag("section", _spend(found, name, names)) for name in found.by]
     rest = (shift_blocks(found, names), memory_blocks(found), unjudged_blocks(found), about_blocks(found))
-    body = tag(
-        "body",
-        tag("a", "Skip to the contents", href="#main", class_="skip"),
+    return document(
+        title,
         tag("header", tag("h1", title), to_html(opening(found)), class_="page"),
         tag("main", *sections, *(tag("section", to_html(blocks)) for blocks in rest), id="main"),
     )
-    return "<!DOCTYPE html>\n" + tag("html", head, body, lang="en") + "\n"
 
 
 def _spend(found: FleetFigures, name: str, names: Names) -> Markup:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from whichgpu.cli.render.alternatives import alternative_blocks, candidate_blocks
@@ -35,9 +34,10 @@ from whichgpu.cli.render.procurement import procurement_blocks, procurement_sent
 from whichgpu.cli.render.reasons import reason_blocks
 from whichgpu.cli.render.speed import UNKNOWN, headline_speed
 from whichgpu.cli.report.committee import committee_pages
+from whichgpu.cli.report.document import document
 from whichgpu.cli.report.figures import cost_figure, memory_figure, points_figure
 from whichgpu.cli.report.html import slug, to_html
-from whichgpu.cli.report.markup import Markup, join, tag, verbatim
+from whichgpu.cli.report.markup import Markup, join, tag
 from whichgpu.cli.report.sections import provenance, rejected_section, source_section, tree_section
 from whichgpu.engine.explain import Explainer, quick_checks
 from whichgpu.engine.records import Saved
@@ -45,8 +45,6 @@ from whichgpu.engine.records import Saved
 
 JsonObject = Mapping[str, Any]
 Section = tuple[str, Callable[[], Markup]]
-
-_STYLE = Path(__file__).parent / "style.css"
 
 
 def report_page(saved: Saved, names: Names, explainer: Explainer) -> str:
@@ -62,18 +60,9 @@ def report_page(saved: Saved, names: Names, explainer: Explainer) -> str:
     title = f"{short_name(plan, names)}: GPU decision" if plan else "GPU decision without a recommendation"
     sections = [(name, content()) for name, content in _sections(saved, names, explainer)]
     shown = [(name, content) for name, content in sections if content]
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", http_equiv="Content-Security-Policy", content="default-src 'none'; style-src 'unsafe-inline'"),
-        tag("title", title),
-        tag("style", verbatim(_STYLE.read_text(encoding="utf-8"))),
-    )
     links = (tag("li", tag("a", name, href=f"#{slug(name)}")) for name, _ in shown)
-    body = tag(
-        "body",
-        tag("a", "Skip to the contents", href="#main", class_="skip"),
+    return document(
+        title,
         _opening(saved, names),
         tag(
             "main",
@@ -88,7 +77,6 @@ def report_page(saved: Saved, names: Names, explainer: Explainer) -> str:
             id="main",
         ),
     )
-    return "<!DOCTYPE html>\n" + tag("html", head, body, lang="en") + "\n"
 
 
 def _opening(saved: Saved, names: Names) -> Markup:

@@ -1,3 +1,12 @@
+from .arithmetic_tracing import (
+    given as given,
+    marked as marked,
+    named as named,
+    remembered as remembered,
+    solved as solved,
+    traceable as traceable,
+    tracing as tracing,
+)
 from .calculators import Calculator as Calculator, calculator as calculator, registered as registered
 from .canonical import canonical_json as canonical_json, digest as digest, json_value as json_value, rounded as rounded
 from .compiled import (
@@ -71,17 +80,10 @@ from .traced import (
     Traced as Traced,
     as_number as as_number,
     column_of_numbers as column_of_numbers,
-    given as given,
     made as made,
-    marked as marked,
-    named as named,
     plain_number as plain_number,
-    remembered as remembered,
-    solved as solved,
     taken as taken,
-    traceable as traceable,
     traced_facts as traced_facts,
-    tracing as tracing,
 )
 from .values import Facts as Facts, Scalar as Scalar, Value as Value, number as number
 from .version import VERSION as VERSION

@@ -187,10 +187,10 @@ def _differences_then(saved: Saved, again: DecidedAgain, *, carried: bool) -> tu
         found.append("the digests of the rules are not those of the rules that it carries")
     if sha256_of(vocabulary_in(statement["data"])) != statement["digests"]["vocabulary"]:
         found.append("the digest of the vocabulary is not that of the one that it carries")
-    # An older program stated other expressions; they were evaluated, whatever they are.
+    # An older program stated other formulas; they were evaluated, whatever they are.
     same_code = statement["digests"]["engine"] == engine_digest()
-    if same_code and statement["arithmetic"]["expressions"] != again.arithmetic.get("expressions"):
-        found.append("the expressions that it states are not those of its figures")
+    if same_code and statement["arithmetic"] != again.arithmetic:
+        found.append("the formulas and constants that it states are not those of its figures")
     for part in ("rulebook", "knowledge"):
         if statement["digests"][part] != saved.decision[part]["digest"]:
             found.append(f"the digest of the {part} is not the one in its answer")

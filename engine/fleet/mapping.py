@@ -142,7 +142,7 @@ class Taken(FrozenModel):
         return int(number) if number == int(number) else number
 
 
-class Mapping_(FrozenModel):  # noqa: N801 - `Mapping` is taken.
+class MapFile(FrozenModel):
     """A file of ``--map``."""
 
     facts: dict[str, str | Taken] = field(default_factory=dict)
@@ -216,9 +216,9 @@ def read_map(path: Path, vocabulary: Vocabulary) -> JobMap:
     """
     document = read_document(path, error=InputError)
     try:
-        read = record_of(Mapping_, document.plain)
+        read = record_of(MapFile, document.plain)
     except RecordError as broken:
-        raise InputError(broken.problems(document.node, known=Mapping_.__struct_fields__)) from broken
+        raise InputError(broken.problems(document.node, known=MapFile.__struct_fields__)) from broken
     problems = [*_wrong_names(read.facts, vocabulary), *_wrong_parts(read.then)]
     if not read.facts and read.facts_json is None:
         problems.append(Problem("no-facts", "the map gives no fact of a job", fix="write 'facts:' with at least task"))

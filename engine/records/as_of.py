@@ -102,7 +102,7 @@ def answer_request() -> None:
         answer: dict[str, Any] = _answer(request)
     except WhichgpuError as error:
         answer = {"error": str(error)}
-    sys.stdout.write(json.dumps(json_value(answer)))
+    sys.stdout.write(json.dumps(answer))
 
 
 def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
     plans = plan_lines(decision, answer)
     return {
         "answer": answer,
-        "plans": plans,
-        "arithmetic": arithmetic_stated(decision, answer, plans),
+        "plans": json_value(plans),
+        "arithmetic": arithmetic_stated(decision, answer, plans),  # Figures are rounded, constants are not.
         "rules": digests_of(advisor.rulebook, answer["rules"]),
     }

@@ -39,7 +39,8 @@ class MemoryBands(FrozenModel):
     def widened(self, group: str, open_facts: Collection[str], *, training: bool) -> float:
         """By how much the open facts of a job move each end of its band, in natural logarithms."""
         widenings = self.open_training if training else self.open_inference
-        counted = (w for name, w in widenings.items() if name in open_facts and (not w.of or group in w.of))
+        # By name, so that the sum is the same to the last bit however the file is ordered.
+        counted = (w for name, w in sorted(widenings.items()) if name in open_facts and (not w.of or group in w.of))
         return sum(widening.share for widening in counted)
 
 

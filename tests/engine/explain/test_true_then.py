@@ -80,6 +80,8 @@ def test_a_record_decides_to_what_it_says(statement: dict[str, Any], advisor: Ad
         lambda s: s["plans"].pop(),
         lambda s: s["rules"].popitem(),
         lambda s: s["arithmetic"]["expressions"].pop(),
+        lambda s: s["arithmetic"]["formulas"]["texts"].append("172"),
+        lambda s: s["arithmetic"]["formulas"]["constants"][0].update(source="somewhere else"),
         lambda s: s["digests"].update(vocabulary="0" * 64),
         lambda s: s["digests"].update(knowledge="0" * 64),
     ],
