@@ -16,8 +16,8 @@ from whichgpu.engine.core import OPERATIONS
 
 #: Figures are recorded at six significant digits, so that what is made of several of them is a little off.
 TOLERANCE = 1e-4
-#: A search for the requests in flight ends after some rounds: so near to where the logarithm of a rate or time is 0.
-SOLVED = 0.02
+#: How far from 0 the logarithm that a search brought to 0 may be, with figures so rounded.
+SOLVED = 1e-3
 _INFIX: dict[type[ast.AST], str] = {
     ast.Add: "+",
     ast.Sub: "-",
