@@ -223,20 +223,21 @@ def plain_number(value: Any) -> Any:
 
 def made(operation: str, *operands: Any) -> Any:
     """What an operation gives, remembered where an operand is."""
-    plain = [plain_number(operand) for operand in operands]
-    if all(isinstance(each, int | float) for each in plain):
-        try:
-            value: Any = OPERATIONS[operation](*plain)
-        except (ArithmeticError, ValueError):
-            value = math.nan
-        if operation in {"max", "min"} and any(each != each for each in plain):  # noqa: PLR0124 - NaN.
-            value = math.nan
-    else:
-        with np.errstate(all="ignore"):
-            value = _OF_COLUMNS[operation](*plain)
     if not any(isinstance(operand, Traced) for operand in operands):
-        return value
-    return Traced(value, None, operation, operands)
+        return _worked_out(operation, operands)
+    return Traced(_worked_out(operation, tuple(map(plain_number, operands))), None, operation, operands)
+
+
+def _worked_out(operation: str, plain: tuple[Any, ...]) -> Any:
+    if not all(isinstance(each, int | float) for each in plain):
+        with np.errstate(all="ignore"):
+            return _OF_COLUMNS[operation](*plain)
+    if operation in {"max", "min"} and any(each != each for each in plain):  # noqa: PLR0124 - NaN.
+        return math.nan
+    try:
+        return OPERATIONS[operation](*plain)
+    except (ArithmeticError, ValueError):
+        return math.nan
 
 
 _OF_COLUMNS = {word: ufunc for ufunc, word in reversed(_UFUNCS.items())}

@@ -89,8 +89,9 @@ class Evaluator:
         try:
             rows = where(view)
         except Unsuited:
-            judge = self.scalar(part)
-            return np.array([judge({**view.shared, **facts}) is certain for facts in view.table.rows()], np.bool_)
+            judge, every = self.scalar(part), np.arange(view.table.size)
+            own = view.table.fact_sets(every, self.parts.parts[part].reads)
+            return np.array([judge({**view.shared, **facts}) is certain for facts in own], np.bool_)
         return np.full(view.table.size, rows) if isinstance(rows, bool) else rows
 
     def sharing(self, table: FactTable) -> Sharing:

@@ -115,9 +115,11 @@ class _OfWords:
                 self._kept = (value.words, holds)
             return holds[value.codes]
         if isinstance(value, NumberColumn):
-            if self._numbers is None:
+            if self._numbers is not None:
+                return self._numbers(value.values)
+            if not np.isnan(value.values).all():  # A fact that is known nowhere has a column of numbers.
                 raise Unsuited
-            return self._numbers(value.values)
+            return np.zeros(len(value.values), np.bool_)
         return value is not None and self._test(value)
 
 
