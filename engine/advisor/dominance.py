@@ -75,7 +75,7 @@ def beaten_by_equals(contenders: Contenders, objective: Objective) -> Codes:
     beats &= keeps_count(columns, rows, guided=guided) & stands_as_well(columns, rows, paid_anyway=paid_anyway)
     beats &= outweighs_guide(*measures, objective, same_card=same_card)
     # What a guide says of the count stands as far as it can; twice the GPUs at the same cost are no gain.
-    merit = objective.merit(np.nan_to_num(c.measures.cost), np.nan_to_num(c.measures.time), t.count)
+    merit = objective.merit(np.nan_to_num(c.measures.cost), np.nan_to_num(c.measures.felt_time), t.count)
     return _beaten_most(c, beats, (merit, ~c.in_count_band))
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from whichgpu.engine.catalogue import GpuMatch, Knowledge
+from whichgpu.engine.catalogue import GpuMatch, Knowledge, names_a_config
 from whichgpu.engine.core import (
     InputError,
     MappingNode,
@@ -73,6 +73,7 @@ class Reader(Struct, frozen=True):
         for item in conditional:
             for target in self._targets(item.name, reading.given):
                 reading.take(target, item)
+        reading.take_besides()
         _version_beside_engine(items, self.vocabulary, reading.given)
         gpu, count = reading.configuration(reserved)
         if reading.problems:
@@ -97,6 +98,7 @@ class _Reading:
         self._vocabulary, self._knowledge = reader.vocabulary, reader.knowledge
         self.given: dict[str, Value] = {}
         self._written: dict[str, str] = {}
+        self._besides: list[_Item] = []
         self.problems: list[Problem] = []
         self.remarks: list[Problem] = []
 
@@ -149,6 +151,19 @@ class _Reading:
                 value = float(rounded(reading.value)) if isinstance(reading.value, float) else reading.value
                 self.given[fact.name] = self._canonical_gpus(fact, value, place)
                 self._written[fact.name] = written
+                if isinstance(item.value, str):
+                    self._besides += [_Item(*each, place) for each in fact.stated_besides(item.value).items()]
+
+    def take_besides(self) -> None:
+        """The facts that spellings of others state as well, where nothing else is said of them.
+
+        What a model is, its name tells better than a word for the job: people chat with models that see pictures, too.
+        """
+        name = str(self.given.get("model_name", ""))
+        told = bool(name) and (names_a_config(name) or self._knowledge.find_model(name).spec is not None)
+        for item in self._besides:
+            if item.name not in self.given and not (told and self._vocabulary.facts[item.name].topic == "model"):
+                self.take(item.name, item)
 
     def _canonical_gpus(self, fact: FactDef, value: Value, place: Place | None) -> Value:
         """GPU names in any spelling as the ids, families or series that rules know."""
@@ -207,7 +222,6 @@ _VERSION = re.compile(r"[a-z.]\s*v?~?(\d+\.\d+(?:\.\d+)?)", re.IGNORECASE)
 
 
 def _unknown_fact(name: str, place: Place | None, vocabulary: Vocabulary) -> Problem:
-    near = ((word, vocabulary.fact(word)) for word in vocabulary.nearest(name))
-    known = tuple(word for word, fact in near if fact and fact.scope == "workload")
+    known = vocabulary.nearest(name, stated=True)
     fix = f"write {known[0]}" if known else "see: whichgpu facts"
     return Problem("unknown-fact", f"{name!r} is no fact of a workload", place, name, known, fix)

@@ -35,6 +35,7 @@ class _Evidence(FrozenModel):
     cost_points: float
     speed_points: float
     around_usd_per_hour: float
+    at_once_ms: float
     sources: tuple[str, ...]
 
 
@@ -78,6 +79,7 @@ def load_objectives(folder: Path) -> tuple[dict[str, Objective], str]:
             cost_points=file.evidence.cost_points,
             speed_points=file.evidence.speed_points,
             around_usd_per_hour=file.evidence.around_usd_per_hour,
+            at_once_ms=file.evidence.at_once_ms if entry.cost_exponent else 0.0,
             guide_cost_ratio=file.guides.most_cost_ratio,
             guide_hour_share=file.guides.most_hour_share,
             dominance_margin=file.dominance.margin,

@@ -28,7 +28,8 @@ class Measures(Struct, frozen=True):
     does nothing, too: beside hardware that is owned, and where nothing is said of how busy it is, speed makes a piece
     of work no cheaper. ``weighed_cost`` adds what surrounds rented
     GPUs, for the weighing of evidence; where no price is known it is that of the highest rate of the whole price list
-    (docs/decisions/0006), which does not depend on the other plans.
+    (docs/decisions/0006), which does not depend on the other plans. Where cost counts beside it, an answer that is there
+    at once counts as one that is there a little later: ``felt_time`` (docs/decisions/0043).
     """
 
     cost: float | None
@@ -36,6 +37,7 @@ class Measures(Struct, frozen=True):
     weighed_cost: float | None = None
     weighed_time: float | None = None  # raised by what twice as many GPUs have to bring
     usd_per_hour: float | None = None  # of a job whose length is not known: its cost is then that of a piece of work
+    felt_time: float | None = None  # time as merit counts it
 
     @property
     def speed(self) -> float | None:
@@ -61,6 +63,7 @@ class MeasureColumns(Struct, frozen=True):
     weighed_cost: Any
     weighed_time: Any
     usd_per_hour: Any
+    felt_time: Any
 
     @classmethod
     def of(cls, measures: Sequence[Measures]) -> MeasureColumns:
@@ -144,14 +147,15 @@ def measures_of(
     if not job:
         latency = table.numbers("plan.latency_mean_ms")
         time = np.where(latency > 0, latency, time)
+    felt_time = time if job else np.where(latency > 0, np.maximum(time, objective.at_once_ms), time)
     around = objective.around_usd_per_hour
     weighed_cost = np.where(np.isnan(hourly), highest_usd_per_gpu_hour * count, hourly) + around
-    weighed_time = time * objective.gain_of_doubling ** np.log2(count)
+    weighed_time = felt_time * objective.gain_of_doubling ** np.log2(count)
     unknown = np.full(len(table), np.nan)
     if not job:
         monthly = table.numbers("plan.usd_per_month")
         cost = np.where(np.isnan(monthly), hourly, monthly)
-        return MeasureColumns(cost, time, weighed_cost, weighed_time, unknown)
+        return MeasureColumns(cost, time, weighed_cost, weighed_time, unknown, felt_time)
     # A run of stated steps may do more work on more GPUs: it costs its hours, and is as fast as its rate.
     hours = table.numbers("plan.hours") if by_run else unknown
     # Of hardware that is kept, a run is charged the hours that it stands idle for as well.
@@ -169,6 +173,7 @@ def measures_of(
         weighed_cost * length,
         weighed_time,
         unknown if by_run else np.where(timed, hourly, np.nan),
+        felt_time,
     )
 
 

@@ -28,6 +28,7 @@ from .errors import (
     Problem as Problem,
     RulebookError as RulebookError,
     WhichgpuError as WhichgpuError,
+    nearest_names as nearest_names,
     nearest_words as nearest_words,
 )
 from .fact_table import (

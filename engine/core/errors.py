@@ -76,3 +76,33 @@ def nearest_words(word: str, known: Iterable[str], *, limit: int = 3) -> tuple[s
         folded.setdefault(name.casefold(), name)
     matches = difflib.get_close_matches(word.casefold(), folded, n=limit, cutoff=0.6)
     return tuple(folded[match] for match in matches)
+
+
+def nearest_names(name: str, known: Iterable[str], *, limit: int = 3) -> tuple[str, ...]:
+    """Known names of several parts (``budget_usd_per_month``) that the reader may have meant, best first.
+
+    They are spelt alike, or have parts in common, which count the more, the fewer names have them.
+    """
+    import difflib  # noqa: PLC0415
+
+    wanted, names = name.casefold(), sorted(set(known))
+    alike = set(nearest_words(name, names, limit=limit))
+    shared = dict.fromkeys(names, 0.0)
+    for part in wanted.split("_"):
+        having = [each for each in names if any(_same_part(part, own) for own in each.casefold().split("_"))]
+        for each in having:
+            shared[each] += 1 / len(having)
+    found = [each for each in names if each in alike or shared[each]]
+    scores = {each: difflib.SequenceMatcher(None, wanted, each.casefold()).ratio() + shared[each] for each in found}
+    best = sorted((each for each in found if scores[each] > _ALIKE_ENOUGH), key=lambda each: -scores[each])
+    return tuple(best[:limit])
+
+
+#: Names below this have too little in common to be named.
+_ALIKE_ENOUGH = 0.6
+
+
+def _same_part(one: str, other: str) -> bool:
+    """Whether parts of names are the same word: ``month``, ``months``, ``monthly``."""
+    short, long = sorted((one, other), key=len)
+    return short == long or (len(short) > 4 and long.startswith(short))

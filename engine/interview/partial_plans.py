@@ -109,7 +109,7 @@ def _differ(one: Column | None, other: NumberColumn | WordColumn | None) -> bool
 
 def _same_but_for_scale(one: MeasureColumns, other: MeasureColumns) -> bool:
     """Whether costs and times are the same up to a factor that all plans share: choosing compares ratios alone."""
-    for figure in ("cost", "time", "weighed_cost", "weighed_time"):
+    for figure in ("cost", "time", "weighed_cost", "weighed_time", "felt_time"):
         mine, theirs = getattr(one, figure), getattr(other, figure)
         compared = ~((np.isnan(mine) & np.isnan(theirs)) | ((mine == 0) & (theirs == 0)))
         mine, theirs = mine[compared], theirs[compared]

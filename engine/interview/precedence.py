@@ -213,7 +213,7 @@ class Scales:
 
         An unknown time counts as the slowest known of those that are left, an unknown cost as beyond all known ones.
         """
-        cost, time = judged.measures.cost, judged.measures.time
+        cost, time = judged.measures.cost, judged.measures.felt_time
         costs = (cost, cost) if cost is not None else self._costs()
         times = (time, time) if time is not None else self._times()
         count = judged.ranked.plan.count
@@ -233,8 +233,8 @@ class Scales:
 
     def _times(self) -> tuple[float, float]:
         """What an unknown time counts as."""
-        known = [entry.measures.time for entry in self.judged if entry.measures.time is not None]
-        sure = [entry.measures.time for entry in self._sure if entry.measures.time is not None]
+        known = [entry.measures.felt_time for entry in self.judged if entry.measures.felt_time is not None]
+        sure = [entry.measures.felt_time for entry in self._sure if entry.measures.felt_time is not None]
         if not known:
             return 1.0, 1.0
         return (max(sure), max(known)) if sure else (min(1.0, *known), max(1.0, *known))

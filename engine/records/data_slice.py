@@ -34,7 +34,7 @@ _NOT_READ = frozenset({"heuristics.yaml", "coverage.yaml", "price_feeds.yaml", "
 _PRICES = "prices.csv"
 #: Keys that decide nothing: of rules their tests, of facts what helps a person to answer.
 _OF_RULES = frozenset({"tests"})
-_OF_FACTS = frozenset({"encodes", "help", "meaning", "synonyms", "unknown_help"})
+_OF_FACTS = frozenset({"also_states", "encodes", "help", "meaning", "synonyms", "unknown_help"})
 _FILE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*(/[A-Za-z0-9_-][A-Za-z0-9_.-]*)?\Z")
 _OFFER = tuple(Offer.__struct_fields__)
 

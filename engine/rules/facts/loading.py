@@ -166,12 +166,14 @@ def _check(fact: FactDef, document: Document) -> list[Problem]:
 def _conditions(fact: FactDef) -> list[tuple[bool, str, str]]:
     is_choice = fact.type == "enum" or fact.items == "enum"
     stray = sorted({*fact.choice_labels, *fact.synonyms.values()} - set(fact.choices))
+    unspelt = sorted(word for word in fact.also_states if fact.choice(word) is None)
     return [
         (fact.scope != _scope_of(fact.name), "scope", f"the scope must be {_scope_of(fact.name)}, by its name"),
         (is_choice and not fact.choices, "type", "an enum needs choices"),
         (bool(fact.choices) and not is_choice, "choices", f"a fact of type {fact.type} has no choices"),
         (fact.type == "list" and fact.items is None, "type", "a list needs items"),
         (fact.type != "list" and fact.items is not None, "items", "only a list has items"),
+        (bool(unspelt), "also_states", f"{', '.join(unspelt)} is no spelling of a choice"),
         (is_choice and bool(stray), "synonyms", f"{', '.join(stray)} is not among the choices"),
         (fact.open and "other" not in fact.choices, "open", "an open enum needs the choice 'other'"),
         (len(set(fact.choices)) < len(fact.choices), "choices", "a choice stands twice"),
@@ -196,11 +198,21 @@ def _check_names(desk: _Desk) -> list[Problem]:
                 found.append(_at(document, path, f"the alias {alias} belongs to {owners[alias]} already"))
             owners.setdefault(alias, name)
         if fact.otherwise is not None and fact.otherwise not in desk.facts:
-            near = nearest_words(fact.otherwise, desk.facts)
-            path = ("facts", name, "otherwise")
-            message = f"no fact is called {fact.otherwise!r}" + (f"; did you mean {' or '.join(near)}?" if near else "")
-            found.append(_at(document, path, message))
+            found.append(_no_fact(fact.otherwise, desk, document, ("facts", name, "otherwise")))
+        for spelling, stated in fact.also_states.items():
+            for other, value in stated.items():
+                path = ("facts", name, "also_states", spelling, other)
+                if other not in desk.facts:
+                    found.append(_no_fact(other, desk, document, path))
+                else:
+                    found += read_value(desk.facts[other], value, place_of(find(document.node, path))).problems
     return found
+
+
+def _no_fact(name: str, desk: _Desk, document: Document, path: tuple[str, ...]) -> Problem:
+    near = nearest_words(name, desk.facts)
+    message = f"no fact is called {name!r}" + (f"; did you mean {' or '.join(near)}?" if near else "")
+    return _at(document, path, message)
 
 
 def _at(document: Document, path: tuple[str, ...], message: str) -> Problem:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, field
 
-from whichgpu.engine.core import FrozenModel, nearest_words
+from whichgpu.engine.core import FrozenModel, nearest_names, nearest_words
 from whichgpu.engine.rules.facts.units import Unit, parse_unit
 
 
@@ -55,6 +55,7 @@ class FactDef(FrozenModel):
     aliases: tuple[str, ...] = ()
     alias_when: str | None = None
     synonyms: dict[str, str] = field(default_factory=dict)
+    also_states: dict[str, dict[str, Any]] = field(default_factory=dict)  # by spelling, unless they are stated
     when_unstated: Literal["must_ask", "leave_unknown"] | tuple[Assume, ...] = "leave_unknown"
     askable: Literal["always", "if_it_matters", "on_request", "never"] = "never"
     asked_when: str | None = None  # the question makes sense only where this condition does not fail
@@ -99,6 +100,11 @@ class FactDef(FrozenModel):
     def choice(self, word: str) -> str | None:
         """The choice that a spelling means, or None. Case, '-', '_' and spaces do not matter."""
         return self.spellings.get(fold(word))
+
+    def stated_besides(self, word: str) -> dict[str, Any]:
+        """Further facts that a spelling states: ``task: qlora`` is a word of the method as well."""
+        spelt = fold(word)
+        return next((facts for each, facts in self.also_states.items() if fold(each) == spelt), {})
 
     def near_choices(self, word: str) -> tuple[str, ...]:
         """Choices that a misspelt word may mean, best first."""
@@ -157,9 +163,15 @@ class Vocabulary:
         """All names and aliases, sorted."""
         return tuple(sorted({*self.facts, *self._aliases, *self._conditional}))
 
-    def nearest(self, name: str, *, limit: int = 3) -> tuple[str, ...]:
-        """Known facts that a misspelt name may mean, best first."""
-        return nearest_words(name.strip().replace("-", "_").replace(" ", "_"), self.names(), limit=limit)
+    def nearest(self, name: str, *, limit: int = 3, stated: bool = False) -> tuple[str, ...]:
+        """Known facts that a misspelt name may mean, best first; ``stated``: of those that a workload may state."""
+        spelt = name.strip().replace("-", "_").replace(" ", "_")
+        found = nearest_names(spelt, filter(self._may_be_stated, self.names()) if stated else self.names(), limit=limit)
+        return tuple(dict.fromkeys(self.resolve(each) or each for each in found)) if stated else found
+
+    def _may_be_stated(self, name: str) -> bool:
+        fact = self.fact(name)
+        return fact is not None and fact.scope == "workload" and fact.role != "output"
 
 
 @lru_cache(maxsize=512)

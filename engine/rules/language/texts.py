@@ -77,6 +77,8 @@ def _item(fact: FactDef | None, item: bool | float | str) -> str:
 
 #: A sentence needs fewer digits than a table: 15.59 GB, not 15.5933 GB.
 SPOKEN_DIGITS = 4
+#: How many times something is something else is never known better: 0.45 times what renting costs.
+_DIGITS_OF_A_RATIO = 2
 #: A fact in braces, a doubled brace, or one that stands alone.
 PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
@@ -94,6 +96,9 @@ def render(template: str, facts: Facts, vocabulary: Vocabulary) -> str:
         if match[1] is None:
             return match[0][:1]
         fact = vocabulary.fact(match[1].strip())
-        return format_value(fact, facts.get(fact.name), digits=SPOKEN_DIGITS) if fact else match[0]
+        if fact is None:
+            return match[0]
+        digits = _DIGITS_OF_A_RATIO if fact.name.endswith("_ratio") else SPOKEN_DIGITS
+        return format_value(fact, facts.get(fact.name), digits=digits)
 
     return PIECE.sub(fill, template)

@@ -109,7 +109,7 @@ def contender(
         why_count="one card",
         facts={"plan.pcie_gpus": pcie},
     )
-    measures = Measures(cost, time, usd_per_hour=hourly)
+    measures = Measures(cost, time, usd_per_hour=hourly, felt_time=time)
     return Contender(plan, measures, score, proven, fallback, cards, counts)
 
 

@@ -237,3 +237,44 @@ def test_a_version_beside_the_engine_is_its_version(
 def test_a_stated_version_counts(advisor: Advisor) -> None:
     raw = {"serving_engine": "vLLM 0.10.0", "serving_engine_version": "0.11"}
     assert advisor.read(raw).given["serving_engine_version"] == "0.11"
+
+
+@pytest.mark.parametrize(
+    ("stated", "fact", "value"),
+    [
+        ({"task": "qlora"}, "peft_method", "qlora"),
+        ({"task": "QLoRA fine-tuning"}, "peft_method", "qlora"),
+        ({"task": "text-to-image"}, "model_family", "diffusion_image"),
+        ({"task": "qlora", "peft_method": "lora"}, "peft_method", "lora"),
+        ({"task": "chat", "model_family": "multimodal"}, "model_family", "multimodal"),
+    ],
+)
+def test_a_word_that_says_more_states_more_unless_that_is_stated(
+    advisor: Advisor, stated: dict[str, str], fact: str, value: str
+) -> None:
+    assert advisor.read(stated).given[fact] == value
+
+
+def test_what_a_model_is_its_name_tells_better_than_a_word_for_the_job(advisor: Advisor) -> None:
+    assert "model_family" not in advisor.read({"task": "chat", "model_name": "qwen2-vl-7b"}).given
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("budget_a_month", "budget_usd_per_month"),
+        ("num_users", "concurrency"),
+        ("model_size", "param_count_b"),
+        ("deadline_days", "deadline_hours"),
+        ("utilisation_percent", "utilization_pct"),
+    ],
+)
+def test_a_name_with_parts_in_common_is_told_the_fact_that_may_be_stated(
+    advisor: Advisor, written: str, meant: str
+) -> None:
+    assert only_problem(advisor, {"task": "inference", written: "8"}).nearest[0] == meant
+
+
+def test_no_output_is_named_as_what_may_have_been_meant(advisor: Advisor) -> None:
+    nearest = only_problem(advisor, {"task": "inference", "monthly_rents": "8"}).nearest
+    assert all(advisor.vocabulary.facts[name].role != "output" for name in nearest)

@@ -145,8 +145,28 @@ def test_an_unknown_price_weighs_as_the_highest_rate_for_every_gpu(plans: list[P
 def test_evidence_asks_more_gpus_for_more_speed(plans: list[Plan], balanced: Objective) -> None:
     found = measured(plans[2], balanced, job=False)
     assert plans[2].count == 2
-    assert found.time is not None
-    assert found.weighed_time == pytest.approx(found.time * balanced.gain_of_doubling)
+    assert found.felt_time is not None
+    assert found.weighed_time == pytest.approx(found.felt_time * balanced.gain_of_doubling)
+
+
+@pytest.mark.parametrize(("latency_ms", "share"), [(0.2, 1), (1.0, 1), (4.0, 4)])
+def test_an_answer_that_is_there_at_once_is_no_better_sooner(
+    plans: list[Plan], balanced: Objective, latency_ms: float, share: float
+) -> None:
+    objective = replace(balanced, at_once_ms=1.0)
+    plan = replace(plans[0], facts={**plans[0].facts, "plan.latency_mean_ms": latency_ms})
+    found = measured(plan, objective, job=False)
+    assert (found.time, found.felt_time) == (latency_ms, share * objective.at_once_ms)
+
+
+def test_who_wants_the_fastest_is_given_all_of_its_speed(advisor: Advisor) -> None:
+    assert advisor.objectives["fastest"].at_once_ms == 0
+    assert advisor.objectives["balanced"].at_once_ms > 0
+
+
+def test_work_done_piece_by_piece_is_felt_as_long_as_it_takes(plans: list[Plan], balanced: Objective) -> None:
+    found = measured(plans[0], balanced, job=True)
+    assert found.felt_time == found.time
 
 
 def test_a_spread_has_ends_only_where_figures_are_known() -> None:

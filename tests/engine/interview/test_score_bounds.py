@@ -42,7 +42,7 @@ def judged_plan(
     plan = Plan(f"{name}x1", gpu, count, 1, "none", "none", Layout(), None, None, None, Cost(), None, "one card")
     ranked = Ranked(plan, score, (Award("rule", "fit", score),), proven)
     fallbacks, cards, counts = (("rule",) if mark else () for mark in marks)
-    measures = Measures(*figures, usd_per_hour=hourly)
+    measures = Measures(*figures, usd_per_hour=hourly, felt_time=figures[1])
     missing = () if proven else ("plan.latency_ms",)
     return Judged(ranked, {}, Resolution(()), missing, (), measures, fallbacks, cards, counts)
 
@@ -77,7 +77,7 @@ def rivalry_of(ordered: list[Judged], leaving: set[str], objective: Objective) -
 
 
 def objective_of(*, stated: bool, cost: float = 1, time: float = 1) -> Objective:
-    return Objective("o", cost, time, 1, 0.25, 2, 0.5, 0.4, 2, 0.25, 0.05, "", "", "", (), stated)
+    return Objective("o", cost, time, 1, 0.25, 2, 0.5, 0.4, 0, 2, 0.25, 0.05, "", "", "", (), stated)
 
 
 @settings(max_examples=400, deadline=None)
