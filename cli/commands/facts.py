@@ -50,4 +50,6 @@ def _found(vocabulary: Vocabulary, name: str) -> FactDef:
 
 
 def _plain(fact: FactDef) -> dict[str, Any]:
-    return {name: stated for name, stated in to_builtins(fact).items() if name not in {"synonyms", "also_states", "encodes"}}
+    return {
+        name: stated for name, stated in to_builtins(fact).items() if name not in {"synonyms", "also_states", "encodes"}
+    }

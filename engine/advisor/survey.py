@@ -26,10 +26,10 @@ class Measures(Struct, frozen=True):
     A job is measured by the run, or by the piece of work where its length is not known; a service by what it costs a
     month at its hours and by the time of one answer at the stated load. Hardware that is bought is paid for while it
     does nothing, too: beside hardware that is owned, and where nothing is said of how busy it is, speed makes a piece
-    of work no cheaper. ``weighed_cost`` adds what surrounds rented
-    GPUs, for the weighing of evidence; where no price is known it is that of the highest rate of the whole price list
-    (docs/decisions/0006), which does not depend on the other plans. Where cost counts beside it, an answer that is there
-    at once counts as one that is there a little later: ``felt_time`` (docs/decisions/0043).
+    of work no cheaper. ``weighed_cost`` adds what surrounds rented GPUs, for the weighing of evidence; where no price
+    is known it is that of the highest rate of the whole price list (docs/decisions/0006), which does not depend on the
+    other plans. ``felt_time`` takes an answer that is there at once for one that is there a little later, where cost
+    counts beside it (docs/decisions/0043).
     """
 
     cost: float | None

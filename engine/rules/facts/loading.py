@@ -201,11 +201,11 @@ def _check_names(desk: _Desk) -> list[Problem]:
             found.append(_no_fact(fact.otherwise, desk, document, ("facts", name, "otherwise")))
         for spelling, stated in fact.also_states.items():
             for other, value in stated.items():
-                path = ("facts", name, "also_states", spelling, other)
+                stands = ("facts", name, "also_states", spelling, other)
                 if other not in desk.facts:
-                    found.append(_no_fact(other, desk, document, path))
+                    found.append(_no_fact(other, desk, document, stands))
                 else:
-                    found += read_value(desk.facts[other], value, place_of(find(document.node, path))).problems
+                    found += read_value(desk.facts[other], value, place_of(find(document.node, stands))).problems
     return found
 
 
