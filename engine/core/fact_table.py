@@ -70,6 +70,9 @@ Column: TypeAlias = NumberColumn | WordColumn
 #: Up to here every whole number is a double.
 _WHOLE = 2**53
 
+#: So many rows are read one by one; who asks for more is likely to ask for all, which are read column by column.
+_ONE_BY_ONE = 3
+
 NO, YES = 0, 1
 #: The values of a column of yes or no.
 NO_YES: tuple[Value, ...] = (False, True)
@@ -113,6 +116,8 @@ class FactTable:
         self._longer: Mapping[str, Column] = {}
         self._rows = self.which
         self._taken: dict[str, Column | None] = {}
+        self._asked = 0  # rows that were asked for
+        self._whole: list[dict[str, Value]] | None = None
 
     @classmethod
     def of(cls, fact_sets: Sequence[Facts]) -> FactTable:
@@ -151,6 +156,7 @@ class FactTable:
         for name, column in columns.items():
             have = self.column(name)
             self._columns[name] = column if have is None else _where_unknown(have, column)
+        self._whole = None
 
     def take(self, rows: Codes) -> FactTable:
         """Some of the rows."""
@@ -165,6 +171,11 @@ class FactTable:
     def row(self, row: int) -> dict[str, Value]:
         """All that is known in one row: what rows share first."""
         facts = self.shared.row(int(self.which[row])) if self.shared is not None else {}
+        self._asked += 1
+        if self._asked > _ONE_BY_ONE:
+            if self._whole is None:
+                self._whole = self.fact_sets(np.arange(self.size), self.names)
+            return facts | self._whole[row]
         for name in self.names:
             column = self.own(name)
             if column is not None and (value := column.at(row)) is not None:

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from whichgpu.engine.advisor import Judged
-from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Facts, Value
 from whichgpu.engine.interview.possible_outcomes import OpenFacts, truths_of
 from whichgpu.engine.interview.rule_groups import RuleGroup, RuleGroups
 from whichgpu.engine.interview.rule_index import Line, Mark, RuleView
@@ -63,9 +63,7 @@ class Entrant(Struct, frozen=True):
 
 def entrant_of(
     judged: Judged,
-    shared: Facts,
-    groups: RuleGroups,
-    open_facts: OpenFacts,
+    waiting: WaitingRules,
     possible: PossibleOutcome,
     *,
     terms: tuple[float, float],
@@ -75,19 +73,16 @@ def entrant_of(
 
     Args:
         judged: the plan.
-        shared: the facts of the workload.
-        groups: the rules that wait; points and marks of all others stand.
-        open_facts: what is open.
+        waiting: the rules that wait; points and marks of all others stand.
         possible: what may become of it at the reject rules.
         terms: by how much the points for cost and speed may fall and rise.
         merits: the least and the most that its merit may be.
     """
-    waiting = groups.waiting
     own, standing = 0.0, dict[str, list[float]]()
     for award in judged.ranked.awards:
         if award.rule is None:
             own += award.points
-        elif award.rule not in waiting and not award.checked:
+        elif award.rule not in waiting.rules and not award.checked:
             standing.setdefault(award.reason, []).append(award.points)
     rules = {"fallback": judged.fallbacks, "cards": judged.card_bands, "counts": judged.count_bands}
     return Entrant(
@@ -97,13 +92,42 @@ def entrant_of(
         own + terms[1],
         own + terms[0],
         {reason: tuple(points) for reason, points in standing.items()},
-        frozenset(mark for mark in MARKS if any(rule not in waiting for rule in rules[mark])),
-        {name: applies_to(view, shared, judged.facts, open_facts) for name, view in waiting.items()},
+        frozenset(mark for mark in MARKS if any(rule not in waiting.rules for rule in rules[mark])),
+        waiting.applying_to(judged.facts),
         merits,
     )
 
 
-def applies_to(view: RuleView, shared: Facts, plan_facts: Facts, open_facts: OpenFacts) -> int:
+def local_reads(view: RuleView) -> tuple[str, ...]:
+    """The facts of a plan or GPU that a rule reads."""
+    return tuple(sorted({name for line in view.local for name in line.reads if "." in name}))
+
+
+@dataclass(slots=True)
+class WaitingRules:
+    """The rules that wait, asked plan by plan. Plans that a rule sees alike are judged once."""
+
+    rules: Mapping[str, RuleView]
+    shared: Facts  # of the workload
+    open_facts: OpenFacts
+    _seen: list[tuple[str, RuleView, tuple[str, ...], dict[tuple[Value | None, ...], int]]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Find what each rule reads of a plan."""
+        self._seen = [(name, view, local_reads(view), {}) for name, view in self.rules.items()]
+
+    def applying_to(self, plan_facts: Facts) -> dict[str, int]:
+        """Whether each of the rules applies to a plan: NO, YES or MAYBE."""
+        found: dict[str, int] = {}
+        for name, view, reads, known in self._seen:
+            key = tuple(map(plan_facts.get, reads))
+            if key not in known:
+                known[key] = _applies_to(view, self.shared, plan_facts, self.open_facts)
+            found[name] = known[key]
+        return found
+
+
+def _applies_to(view: RuleView, shared: Facts, plan_facts: Facts, open_facts: OpenFacts) -> int:
     """Whether the lines of a rule that read the plan hold for it."""
     found = YES
     seen: Facts | None = None

@@ -19,7 +19,7 @@ from whichgpu.engine.advisor import (
     survey_claims,
 )
 from whichgpu.engine.core import Facts, Value
-from whichgpu.engine.interview.entrants import Comparer, Entrant, PossibleOutcome, entrant_of
+from whichgpu.engine.interview.entrants import Comparer, Entrant, PossibleOutcome, WaitingRules, entrant_of, local_reads
 from whichgpu.engine.interview.possible_outcomes import OpenFacts, Truths, truths_of
 from whichgpu.engine.interview.precedence import Scales
 from whichgpu.engine.interview.rule_groups import groups_of
@@ -38,11 +38,15 @@ class OpenRejections:
     open_facts: OpenFacts
     unstated: AbstractSet[str]  # wishes: a rule that lacks one has no objection
     waiting: tuple[RuleView, ...] = field(init=False)
-    _known: dict[tuple[str, tuple[tuple[str, Value | None], ...]], tuple[Truths, bool]] = field(default_factory=dict)
+    _local: dict[str, tuple[str, ...]] = field(init=False)  # rule -> what it reads of a plan
+    _behind: dict[str, frozenset[str]] = field(init=False)  # rule -> the askable facts behind it
+    _known: dict[tuple[str, tuple[Value | None, ...]], tuple[Truths, bool]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Find the rules that wait."""
         self.waiting = tuple(view for view in self.rule_index.rejecting if self.open_facts.hides(view.reads))
+        self._local = {view.rule.id: local_reads(view) for view in self.waiting}
+        self._behind = {view.rule.id: self.open_facts.behind(view.reads) for view in self.waiting}
 
     def possible(self, judged: Judged) -> PossibleOutcome:
         """What may become of a plan that no rule rejects as things stand."""
@@ -57,11 +61,11 @@ class OpenRejections:
         for view in self.waiting:
             truths, objects = self._truths(view, judged.facts)
             if True in truths:
-                rejecting |= self.open_facts.behind(view.reads)
+                rejecting |= self._behind[view.rule.id]
             if objects:
                 unproven.add(True)
             if objects or (passable and view.reads & lacking):
-                behind |= self.open_facts.behind(view.reads)
+                behind |= self._behind[view.rule.id]
         return PossibleOutcome(frozenset(rejecting), frozenset(unproven), frozenset(behind))
 
     def returning(self, rules: AbstractSet[str], plan_facts: Facts) -> frozenset[str]:
@@ -72,12 +76,11 @@ class OpenRejections:
         waiting = [view for view in self.waiting if view.rule.id in rules]
         if any(self._truths(view, plan_facts)[0] == {True} for view in waiting):
             return frozenset()
-        return frozenset(cause for view in waiting for cause in self.open_facts.behind(view.reads))
+        return frozenset(cause for view in waiting for cause in self._behind[view.rule.id])
 
     def _truths(self, view: RuleView, plan_facts: Facts) -> tuple[Truths, bool]:
         """What a rule may come to for a plan, and whether it objects where it cannot be decided."""
-        local = sorted({name for line in view.local for name in line.reads if "." in name})
-        key = (view.rule.id, tuple((name, plan_facts.get(name)) for name in local))
+        key = (view.rule.id, tuple(map(plan_facts.get, self._local[view.rule.id])))
         if key not in self._known:
             facts: Mapping[str, Value] = {**self.shared, **plan_facts}
             truths = truths_of(view.lines, facts, self.open_facts)
@@ -145,10 +148,11 @@ def open_choice_of(rule_index: RuleIndex, outcome: Outcome, open_facts: OpenFact
     open_facts = _surveyed(plan_round, rejecting, open_facts)
     groups = groups_of(rule_index, plan_round.survey.facts, open_facts)
     scales = Scales(plan_round.judged, rejecting.keys(), outcome.objective)
+    waiting = WaitingRules(groups.waiting, plan_round.survey.facts, open_facts)
     entrants: dict[str, Entrant] = {}
     for entry in plan_round.judged:
         outlook, terms, merits = possible[entry.ranked.plan.id], scales.terms(entry), scales.merits(entry)
-        found = entrant_of(entry, plan_round.survey.facts, groups, open_facts, outlook, terms=terms, merits=merits)
+        found = entrant_of(entry, waiting, outlook, terms=terms, merits=merits)
         entrants[found.id] = found
     stand_in = entrants[answer] if answer != first_id else None
     first = entrants.pop(first_id)

@@ -168,7 +168,8 @@ class Interviewer:
     def next_question(self, state: State) -> Question | Done:
         """What to ask next, or what was not asked and why."""
         if state not in self._steps:
-            self._steps[state] = self._next_step(state)
+            with probing():
+                self._steps[state] = self._next_step(state)
         return self._steps[state]
 
     def questions_left(self, state: State) -> int:

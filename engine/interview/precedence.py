@@ -176,10 +176,14 @@ class Scales:
     leaving: AbstractSet[str]  # plans that may drop out, or never come in
     objective: Objective
     _sure: list[Judged] = field(init=False)
+    _costs: tuple[float, float] = field(init=False)  # what an unknown cost counts as, least and most
+    _times: tuple[float, float] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Find the plans that stay."""
+        """Find the plans that stay, and what counts for figures that are not known."""
+        self.judged = list(self.judged)
         self._sure = [entry for entry in self.judged if entry.ranked.plan.id not in self.leaving]
+        self._costs, self._times = self._unknown_costs(), self._unknown_times()
 
     def terms(self, judged: Judged) -> tuple[float, float]:
         """By how much the points for cost and speed of a plan may fall and rise, beside those of other plans.
@@ -214,8 +218,8 @@ class Scales:
         An unknown time counts as the slowest known of those that are left, an unknown cost as beyond all known ones.
         """
         cost, time = judged.measures.cost, judged.measures.felt_time
-        costs = (cost, cost) if cost is not None else self._costs()
-        times = (time, time) if time is not None else self._times()
+        costs = (cost, cost) if cost is not None else self._costs
+        times = (time, time) if time is not None else self._times
         count = judged.ranked.plan.count
         least, most = (
             math.inf if math.isinf(c) else float(self.objective.merit(c, t, count))
@@ -223,7 +227,7 @@ class Scales:
         )
         return least, most
 
-    def _costs(self) -> tuple[float, float]:
+    def _unknown_costs(self) -> tuple[float, float]:
         """What an unknown cost counts as."""
         if not self.objective.cost_exponent or all(entry.measures.cost is None for entry in self.judged):
             return 1.0, 1.0
@@ -231,7 +235,7 @@ class Scales:
             return math.inf, math.inf
         return 1.0, math.inf
 
-    def _times(self) -> tuple[float, float]:
+    def _unknown_times(self) -> tuple[float, float]:
         """What an unknown time counts as."""
         known = [entry.measures.felt_time for entry in self.judged if entry.measures.felt_time is not None]
         sure = [entry.measures.felt_time for entry in self._sure if entry.measures.felt_time is not None]

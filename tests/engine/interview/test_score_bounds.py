@@ -15,7 +15,7 @@ from whichgpu.engine.advisor.outcome import Judged
 from whichgpu.engine.advisor.rank import Award, Objective, Ranked
 from whichgpu.engine.advisor.survey import MeasureColumns, Measures
 from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.interview.entrants import Comparer, Entrant, PossibleOutcome, entrant_of
+from whichgpu.engine.interview.entrants import Comparer, Entrant, PossibleOutcome, WaitingRules, entrant_of
 from whichgpu.engine.interview.possible_outcomes import OpenFacts
 from whichgpu.engine.interview.precedence import Scales
 from whichgpu.engine.interview.rule_groups import RuleGroups
@@ -65,7 +65,9 @@ def rivalry_of(ordered: list[Judged], leaving: set[str], objective: Objective) -
 
     def entrant(entry: Judged) -> Entrant:
         possible = PossibleOutcome(unproven=frozenset((not entry.ranked.proven,)))
-        return entrant_of(entry, {}, RuleGroups(), OpenFacts(), possible, terms=(0.0, 0.0), merits=scales.merits(entry))
+        return entrant_of(
+            entry, WaitingRules({}, {}, OpenFacts()), possible, terms=(0.0, 0.0), merits=scales.merits(entry)
+        )
 
     entrants = {entry.ranked.plan.id: entrant(entry) for entry in ordered}
     answer = ordered[0].ranked.plan.id
