@@ -25,6 +25,8 @@ NONE_GIVEN = "undecided"
 #: Up to so many joint values of what is open the comparison of costs is computed for each; of more, for a sample.
 _MOST_COMPARISONS = 64
 _SAMPLED = 48
+#: So many decades beyond the values that rules tell apart a number is tried.
+_DECADES = 2
 
 
 class Verdicts(Struct, frozen=True):
@@ -74,7 +76,7 @@ def compared(rule_index: RuleIndex, facts: Facts, plan: Plan | None, open_facts:
     figures = compared_facts(watched, plan, rule_index.advisor.knowledge.gpus)
     known = {**facts, **figures}
     read = open_facts.values.keys() if watched.copied else watched.read & open_facts.values.keys()
-    hidden = {name: _tried(rule_index, name, open_facts) for name in sorted(read)}
+    hidden = {name: _with_decades(rule_index, name, _tried(rule_index, name, open_facts)) for name in sorted(read)}
     rules = rule_index.procurement_rules.views
     others = {name for view in rules for name in view.reads} & open_facts.values.keys() - read
     beside = {name: _tried(rule_index, name, open_facts) for name in sorted(others)}
@@ -94,6 +96,21 @@ def _tried(rule_index: RuleIndex, name: str, open_facts: OpenFacts) -> tuple[Val
     """What a fact may be, with the values that stand for a domain that is not listed; None, that it stays open."""
     values = open_facts.values[name] or rule_index.values.get(name) or ()
     return tuple(dict.fromkeys((None, *values)))
+
+
+def _with_decades(rule_index: RuleIndex, name: str, values: tuple[Value | None, ...]) -> tuple[Value | None, ...]:
+    """The values of a number with powers of ten about them: sums follow it everywhere, not at lines of rules alone."""
+    fact = rule_index.advisor.vocabulary.facts[name]
+    known = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    above = [value for value in known if value > 0]
+    if not fact.numeric or not above:
+        return values
+    least, most = (math.floor(math.log10(end(above))) for end in (min, max))
+    powers = [
+        10**power if fact.type == "int" else 10.0**power for power in range(least - _DECADES, most + _DECADES + 1)
+    ]
+    low, high = -math.inf if fact.min is None else fact.min, math.inf if fact.max is None else fact.max
+    return (None, *sorted({*known, *(power for power in powers if low <= power <= high)}))
 
 
 def _joint(
