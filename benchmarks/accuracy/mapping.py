@@ -107,6 +107,8 @@ _OPTIMIZERS = (
 _MLPERF_STEPS = 20
 #: Sources whose fine-tuning keeps everything in 16 bits, by what they say of their precision.
 _PURE = {"bf16-true", "pure bf16"}
+#: Classes of the data sets that segmentations are trained on.
+_CLASSES = {"cityscapes": 19, "ade20k": 150, "voc12aug": 21}
 #: A frozen model in 8 bits under adapters, as trainers of image generators name it.
 _FP8_BASE = re.compile(r"fp8[ _](?:base|scaled)")
 
@@ -144,8 +146,13 @@ def line_of(row: Row) -> Line:
         pixels = _pixels(facts["resolution"])
         if pixels:
             line["image_px"] = pixels
+            line |= _short_edge(facts["resolution"])
     if facts.get("frames"):
         line["frames"] = facts["frames"]
+    if line.get("model_family") == "vision":
+        told = str(facts.get("task_detail")).lower()
+        classes = next((number for name, number in _CLASSES.items() if name in told), None)
+        line |= {"classes": classes} if classes else {}
     if line.get("model_family", "").startswith("diffusion"):
         line |= _steps(str(facts.get("task_detail"))) | _components(
             str(facts.get("task_detail")).lower(), str(facts.get("quantization")).lower()
@@ -385,6 +392,12 @@ def _torchtune_ladder(detail: str) -> Line:
         "compiled": later or "compile" in detail,
         "optimizer_in_backward": "..." in detail,
     }
+
+
+def _short_edge(told: str) -> Line:
+    """The short edge, where a source states both."""
+    edges = re.fullmatch(r"(?:\d+x)?(\d+)x(\d+)", str(told))
+    return {"image_short_px": min(int(edge) for edge in edges.groups())} if edges else {}
 
 
 def _pixels(told: str) -> int | None:

@@ -204,9 +204,10 @@ class Parts(FrozenModel):
     backbones: dict[str, Backbone]
     heads: dict[str, Head]
     regions: int
-    copies: float  # of each backbone element, by count
-    copies_frozen: float  # the same where norms are frozen
-    beyond_count: Constant
+    working_copies: Constant
+    working_pyramid: Constant
+    class_maps: Constant
+    classes: Constant
     source: str
 
 

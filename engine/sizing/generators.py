@@ -94,12 +94,12 @@ def tokens_of(job: Job, generator: Generator) -> float:
     frames = 1.0
     if job.family == "diffusion_video":
         frames = 1.0 + (job.frames - 1) / constants.frames_per_latent.value
-    return frames * (job.image_px / generator.patch_px) ** 2 * _shape_factor(job) + constants.text_tokens.value
+    return frames * _pixels(job) / generator.patch_px**2 + constants.text_tokens.value
 
 
-def _shape_factor(job: Job) -> float:
-    """Image size is the long edge; video is about 16:9, images are square."""
-    return 9.0 / 16.0 if job.family == "diffusion_video" else 1.0
+def _pixels(job: Job) -> float:
+    """Pixels of a picture or frame; where its long edge alone is stated video is 16:9, pictures are square."""
+    return job.pixels(9.0 / 16.0 if job.family == "diffusion_video" else 1.0)
 
 
 def generator_memory(job: Job, rows: Rows) -> MemoryColumns:
@@ -119,7 +119,7 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     weights = weights * ceiling(job.models_served, rows.data)
     batch = ceiling(rows.batch, rows.data)
     tokens = tokens_of(job, generator)
-    pixels = job.image_px**2 * _shape_factor(job)
+    pixels = _pixels(job)
     decoded = pixels * (known.frames_per_latent.value / 2.0 if job.family == "diffusion_video" else 1.0)
     in_denoiser = tokens * known.infer_elements_per_hidden.value * generator.width * max(2.0, min(weight, 4.0))
     # Requests that wait for the GPU share its weights; their maps are alive together.
@@ -205,7 +205,7 @@ def _training(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
         activations = tokens * 2.0 * generator.width * generator.layers * element / 1e9 + one_layer
     else:
         activations = one_layer * generator.layers * (0.6 if job.checkpointing == "selective" else 1.0)
-    encoded = 0.0 if cached else rows.batch * job.image_px**2 * known.vae_bytes_per_pixel.value * element / 1e9
+    encoded = 0.0 if cached else rows.batch * _pixels(job) * known.vae_bytes_per_pixel.value * element / 1e9
     activations = np.maximum(activations, encoded)
     # Nobody states whether encoders whose outputs are cached stay on the GPU.
     open_gb = encoders if cached and job.encoders_cached is None and not job.cpu_offload else 0.0
