@@ -140,6 +140,8 @@ def line_of(row: Row) -> Line:
     # Examples of a library that name no other run in it.
     facts = facts | {"framework": facts.get("framework") or str(row.get("source", {}).get("repo") or "")}
     line |= _serving(facts) if line["task"] == "inference" else _training(facts)
+    if line["task"] == "peft_finetuning" and "on attention qkv (DEFAULT)" in str(row.get("note")):
+        line.setdefault("lora_targets", "qkv")
     if line["task"] == "inference" and "concurrency" not in line and row.get("measured", {}).get("tokens_per_s"):
         line["serving_mode"] = "batch"  # A rate without a load is that of as many requests as the server holds.
     if "resolution" in facts:
@@ -154,9 +156,7 @@ def line_of(row: Row) -> Line:
         classes = next((number for name, number in _CLASSES.items() if name in told), None)
         line |= {"classes": classes} if classes else {}
     if line.get("model_family", "").startswith("diffusion"):
-        line |= _steps(str(facts.get("task_detail"))) | _components(
-            str(facts.get("task_detail")).lower(), str(facts.get("quantization")).lower()
-        )
+        line |= _steps(str(facts.get("task_detail"))) | _components(row, line.get("weight_precision"))
     return line
 
 
@@ -167,14 +167,19 @@ def _steps(told: str) -> Line:
     return {"denoising_steps": _MLPERF_STEPS} if "MLPerf Inference" in told else {}
 
 
-def _components(detail: str, quantised: str) -> Line:
+def _components(row: Row, weights: str | None) -> Line:
     """What a row says of the parts of a generator beside its denoiser."""
     line: Line = {}
+    detail, quantised = (str(row["facts"].get(name)).lower() for name in ("task_detail", "quantization"))
+    listed = re.search(r"text encoders quantized: ([\d,]+|none)", detail)
+    # The third of three, T5, is nine tenths of their size.
+    with_them = "text encoder quantized: true" in detail or (listed is not None and "3" in listed[1])
     if "text encoder quantized: none" in detail or "text encoder quantized: false" in detail:
         line["text_encoder_precision"] = "bf16" if "int4 (bf16)" in quantised else "fp16"
-    listed = re.search(r"text encoders quantized: ([\d,]+|none)", detail)
-    if listed and "3" not in listed[1]:  # The third of them, T5, is nine tenths of their size.
+    elif listed and not with_them:
         line["text_encoder_precision"] = "fp16"
+    elif weights and (with_them or "Transformer and T5 quantized" in str(row.get("note"))):
+        line["text_encoder_precision"] = weights
     if "cached latents" in detail or "cached te" in detail:
         line["encoders_cached"] = True
     return line

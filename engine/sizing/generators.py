@@ -135,7 +135,7 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     )
     return MemoryColumns(
         per_gpu_gb=total_gb(parts),
-        low_gb=0.96 * weights + 0.2 * activations,
+        low_gb=0.96 * weights + 0.2 * activations - _wide_text_gb(job, generator),
         high_gb=weights * 1.1 + 1.5 * activations + rows.context_gb * 1.5 + _open_text_gb(job, generator),
         allocated_gb=weights + activations,
         parts=parts,
@@ -147,7 +147,8 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
 def _text_bytes(job: Job, generator: Generator) -> float:
     """Bytes per parameter of the text encoders: in their own format where one is stated, else in the denoiser's.
 
-    T5's output projections stay in 32 bits where the rest is loaded in fp16 or by bitsandbytes.
+    T5's output projections stay in 32 bits where the rest is loaded in fp16 or by bitsandbytes; no other quantiser of
+    transformers converts them either, so that they stay in 16.
     """
     constants = sizing_constants()
     form = job.text_encoder_precision or job.weight_precision
@@ -155,8 +156,19 @@ def _text_bytes(job: Job, generator: Generator) -> float:
     large = generator.text_b > constants.diffusion.t5_least_b.value
     if large and form in _KEEPS_WIDE:
         return per + constants.diffusion.t5_wide_share.value * (4.0 - per)
+    if large and per < 2.0:
+        return per + constants.diffusion.t5_wide_share.value * (2.0 - per)
     # Large text encoders are published in 16 bits, whatever the denoiser is.
     return min(per, 2.0) if generator.text_b > 1.0 and job.text_encoder_precision is None else per
+
+
+def _wide_text_gb(job: Job, generator: Generator) -> float:
+    """What T5 takes less where it was quantised by hand, its output projections too, in GB."""
+    form = job.text_encoder_precision or job.weight_precision
+    per = sizing_constants().weights[form].body
+    large = generator.text_b > sizing_constants().diffusion.t5_least_b.value
+    known = job.cpu_offload or not large or per >= 2.0 or form in _KEEPS_WIDE
+    return 0.0 if known else generator.text_b * (_text_bytes(job, generator) - per)
 
 
 def _open_text_gb(job: Job, generator: Generator) -> float:
