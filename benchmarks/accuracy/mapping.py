@@ -256,6 +256,8 @@ def _weights(told: str) -> str | None:
         ("gptq 4-bit", "gptq-int4"),
         ("gptq-int8", "gptq-int8"),
         ("int8 (autogptq", "gptq-int8"),
+        ("int8 (gptq", "gptq-int8"),
+        ("int4 (bnb", "nf4"),
         ("awq", "awq-int4"),
         ("nf4 nested", "nf4-dq"),
         ("nf4 + double quant", "nf4-dq"),
