@@ -200,7 +200,8 @@ def _training(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
         parts.append(PartColumn(ADAPTERS, states, (trained / 1e6, job.lora_rank, per)))
     else:
         on_rank = params / rows.tensor / rows.pipeline
-        block = Block(on_rank, 0.0, params / generator.layers / rows.tensor, on_rank)
+        layer = params / generator.layers / rows.tensor
+        block = Block(on_rank, 0.0, layer, on_rank, layer)
         workspace, _ = trained_states(job, block, rows, parts)
     # Trainers of models with large text encoders compute their outputs once, before training.
     large = generator.text_b > known.text_encoder_small_b.value + 0.3

@@ -151,7 +151,8 @@ def logits_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:
     if job.family != "llm":
         return 0.0
     training = sizing_constants().training
-    per_logit = training.logit_bytes.value
+    habits = training.frameworks.get(job.framework or "")
+    per_logit = training.logit_bytes.value - (2.0 if habits is not None and habits.frees_logits else 0.0)
     if job.compiled or job.fused_loss:
         per_logit = training.logit_bytes_compiled.value
     elif job.kind == "qlora" and job.weight_precision.startswith(("gptq", "awq")):

@@ -168,7 +168,7 @@ def _training(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
         states = constants.training.adapter_bytes.value
         parts.append(PartColumn(ADAPTERS, trained * states / 1e9, (trained / 1e6, job.lora_rank, states)))
     else:
-        workspace, _ = trained_states(job, Block(params, 0.0, params / 24.0, params), rows, parts)
+        workspace, _ = trained_states(job, Block(params, 0.0, params / 24.0, params, params / 24.0), rows, parts)
     activation = _training_activation(job, params_b, rows.batch)
     parts.append(activation)
     parts.append(step_part(workspace, activation.gb))
