@@ -31,10 +31,10 @@ from scores import MemoryScore, memory_score
 from whichgpu.engine.sizing.band_constants import Stretch, memory_bands
 
 
-#: Chance beyond each end that the odds go by, and the shares of runs that choose the ends: what lies below costs less
-#: than what lies above, but sources that count tensors only lie below as a rule.
+#: Chance beyond each end that the odds go by, and the shares of runs that choose the ends: sources that count tensors
+#: only lie below as a rule, so that the lower end holds more of them.
 BEYOND = 0.05
-BELOW, ABOVE = 0.03, 0.07
+BELOW, ABOVE = 0.03, BEYOND
 #: Kinds of job whose runs are counted together, so that no single source makes a band.
 POOLS = (
     ("inference",),

@@ -107,6 +107,8 @@ _OPTIMIZERS = (
 _MLPERF_STEPS = 20
 #: Sources whose fine-tuning keeps everything in 16 bits, by what they say of their precision.
 _PURE = {"bf16-true", "pure bf16"}
+#: Classes of the data sets that segmentations are trained on.
+_CLASSES = {"cityscapes": 19, "ade20k": 150, "voc12aug": 21}
 #: A frozen model in 8 bits under adapters, as trainers of image generators name it.
 _FP8_BASE = re.compile(r"fp8[ _](?:base|scaled)")
 
@@ -138,18 +140,23 @@ def line_of(row: Row) -> Line:
     # Examples of a library that name no other run in it.
     facts = facts | {"framework": facts.get("framework") or str(row.get("source", {}).get("repo") or "")}
     line |= _serving(facts) if line["task"] == "inference" else _training(facts)
+    if line["task"] == "peft_finetuning" and "on attention qkv (DEFAULT)" in str(row.get("note")):
+        line.setdefault("lora_targets", "qkv")
     if line["task"] == "inference" and "concurrency" not in line and row.get("measured", {}).get("tokens_per_s"):
         line["serving_mode"] = "batch"  # A rate without a load is that of as many requests as the server holds.
     if "resolution" in facts:
         pixels = _pixels(facts["resolution"])
         if pixels:
             line["image_px"] = pixels
+            line |= _short_edge(facts["resolution"])
     if facts.get("frames"):
         line["frames"] = facts["frames"]
+    if line.get("model_family") == "vision":
+        told = str(facts.get("task_detail")).lower()
+        classes = next((number for name, number in _CLASSES.items() if name in told), None)
+        line |= {"classes": classes} if classes else {}
     if line.get("model_family", "").startswith("diffusion"):
-        line |= _steps(str(facts.get("task_detail"))) | _components(
-            str(facts.get("task_detail")).lower(), str(facts.get("quantization")).lower()
-        )
+        line |= _steps(str(facts.get("task_detail"))) | _components(row, line.get("weight_precision"))
     return line
 
 
@@ -160,14 +167,19 @@ def _steps(told: str) -> Line:
     return {"denoising_steps": _MLPERF_STEPS} if "MLPerf Inference" in told else {}
 
 
-def _components(detail: str, quantised: str) -> Line:
+def _components(row: Row, weights: str | None) -> Line:
     """What a row says of the parts of a generator beside its denoiser."""
     line: Line = {}
+    detail, quantised = (str(row["facts"].get(name)).lower() for name in ("task_detail", "quantization"))
+    listed = re.search(r"text encoders quantized: ([\d,]+|none)", detail)
+    # The third of three, T5, is nine tenths of their size.
+    with_them = "text encoder quantized: true" in detail or (listed is not None and "3" in listed[1])
     if "text encoder quantized: none" in detail or "text encoder quantized: false" in detail:
         line["text_encoder_precision"] = "bf16" if "int4 (bf16)" in quantised else "fp16"
-    listed = re.search(r"text encoders quantized: ([\d,]+|none)", detail)
-    if listed and "3" not in listed[1]:  # The third of them, T5, is nine tenths of their size.
+    elif listed and not with_them:
         line["text_encoder_precision"] = "fp16"
+    elif weights and (with_them or "Transformer and T5 quantized" in str(row.get("note"))):
+        line["text_encoder_precision"] = weights
     if "cached latents" in detail or "cached te" in detail:
         line["encoders_cached"] = True
     return line
@@ -244,6 +256,8 @@ def _weights(told: str) -> str | None:
         ("gptq 4-bit", "gptq-int4"),
         ("gptq-int8", "gptq-int8"),
         ("int8 (autogptq", "gptq-int8"),
+        ("int8 (gptq", "gptq-int8"),
+        ("int4 (bnb", "nf4"),
         ("awq", "awq-int4"),
         ("nf4 nested", "nf4-dq"),
         ("nf4 + double quant", "nf4-dq"),
@@ -385,6 +399,12 @@ def _torchtune_ladder(detail: str) -> Line:
         "compiled": later or "compile" in detail,
         "optimizer_in_backward": "..." in detail,
     }
+
+
+def _short_edge(told: str) -> Line:
+    """The short edge, where a source states both."""
+    edges = re.fullmatch(r"(?:\d+x)?(\d+)x(\d+)", str(told))
+    return {"image_short_px": min(int(edge) for edge in edges.groups())} if edges else {}
 
 
 def _pixels(told: str) -> int | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, lru_cache, wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar, cast
 
 import numpy as np
 from msgspec import Struct
@@ -17,6 +17,7 @@ from whichgpu.engine.core.traced import Traced, plain_number
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
+_R_co = TypeVar("_R_co", covariant=True)
 
 _tracing: ContextVar[bool] = ContextVar("tracing", default=False)
 
@@ -31,7 +32,16 @@ def tracing() -> Iterator[None]:
         _tracing.reset(before)
 
 
-def remembered(function: Callable[_P, _T]) -> Callable[_P, _T]:
+class Remembered(Protocol[_P, _R_co]):
+    """A function whose values are kept until ``cache_clear`` is called, as ``functools.cache`` has it."""
+
+    cache_clear: Callable[[], None]
+
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R_co:
+        """What the function gives."""
+
+
+def remembered(function: Callable[_P, _T]) -> Remembered[_P, _T]:
     """``functools.cache``, but nothing is kept or recalled while arithmetic is traced."""
     kept = cache(function)
 
@@ -39,7 +49,9 @@ def remembered(function: Callable[_P, _T]) -> Callable[_P, _T]:
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
         return function(*args, **kwargs) if _tracing.get() else kept(*args, **kwargs)  # type: ignore[arg-type]
 
-    return call
+    found = cast("Remembered[_P, _T]", call)
+    found.cache_clear = kept.cache_clear
+    return found
 
 
 def traceable(name: str) -> Callable[[Callable[_P, _T]], Callable[_P, _T]]:

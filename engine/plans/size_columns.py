@@ -21,6 +21,7 @@ from whichgpu.engine.sizing import (
     Ints,
     Job,
     JobSpeed,
+    Layout,
     MemoryColumns,
     batch_of,
     card_columns,
@@ -129,6 +130,31 @@ class SizeColumns:
             last = np.where(fits[choices.query], 0.0, last)
         best = np.lexsort((last, choices.query))[np.searchsorted(choices.query, np.arange(len(counts)))]
         return Usual(choices.layouts.take(best), fits, {name: column[best] for name, column in speed.items()})
+
+    def bearing(self, place: int, count: int, *, rate_stated: bool) -> Layout | None:
+        """The layout that serves most of a stated load where the usual one does not serve all of it; else None.
+
+        Of a rate: the first, by exchange, whose queue does not grow; where that of all of them does the one of the
+        largest capacity. Of requests in flight whose cache fits no layout: the one that answers most of them a second,
+        the others waiting for a place.
+
+        Args:
+            place: of the GPU.
+            count: how many of it.
+            rate_stated: the load is a rate of requests or tokens, not a number in flight.
+        """
+        choices = self.choices(np.array([place]), np.array([count]))
+        which = np.full(len(choices.query), place)
+        fits = choices.raised_gb <= self.limits_gb[which]
+        if not rate_stated and fits.any():
+            return None
+        room, speed = self.kept_speed.of(which, choices.layouts)
+        usable = fits if fits.any() else room >= 1
+        served = capacity(speed) if rate_stated else rate(speed)
+        if rate_stated and (bears := usable & (speed.get("overloaded", np.ones_like(served)) == 0)).any():
+            return choices.layouts.at(int(bears.argmax()))
+        served = np.where(usable & (served > 0), served, 0.0)
+        return choices.layouts.at(int(served.argmax())) if served.any() else None
 
     def room(self, which: Ints, layouts: Layouts) -> Floats:
         """The largest batch that fits: micro-batch in training, requests per replica while serving; NaN if unknown."""

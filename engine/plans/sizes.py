@@ -110,13 +110,17 @@ class PlanSizes:
         return tuple(workings.columns.fitting(np.array([place]), np.array([count])).layouts.each())
 
     def layout(self, gpu: Gpu, count: int) -> Layout:
-        """The layout for a count, whether it fits or not: the usual one of ``SizeColumns``."""
+        """The layout for a count, whether it fits or not: the usual one of ``SizeColumns``, or what bears more load."""
         key = (gpu.id, count)
         if key not in self._layouts:
             workings, place = self._workings.of(gpu)
             found = Layout(data=count)
             if self.job.sized:
-                found = workings.columns.usual(np.array([place]), np.array([count])).layouts.each()[0]
+                columns = workings.columns
+                bearing = None
+                if self.load_stated and not self.job.training:
+                    bearing = columns.bearing(place, count, rate_stated=self.rate_stated)
+                found = bearing or columns.usual(np.array([place]), np.array([count])).layouts.each()[0]
             self._layouts[key] = found
         return self._layouts[key]
 

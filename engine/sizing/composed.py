@@ -7,20 +7,22 @@ counted instead of listed.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from msgspec import Struct
 
 from whichgpu.engine.catalogue import ModelSpec
 from whichgpu.engine.core import remembered
-from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.constants import Backbone, sizing_constants
 
 
 _BACKBONE = re.compile(
     r"(?<![a-z])(?P<kind>resnext|resnet|[rx])[-_ ]?(?P<depth>18|34|50|101|152)"
     r"(?:[-_ ](?P<groups>32|64)x(?P<width>4|8)d)?(?![0-9])"
 )
-#: In the manner of detectron2's configurations: ``faster_rcnn_R_50_FPN_3x``.
-_FROZEN_NORMS = re.compile(r"_[rx]_\d+_")
+#: In the manner of detectron2's configurations: ``faster_rcnn_R_50_FPN_3x``. Norms are frozen if the name tells none.
+_DETECTRON = re.compile(r"_[rx]_\d+_")
+_CLASSIFIER = re.compile(r"(?:resnet|resnext)[-_ ]?\d+(?:[-_ ]?\d+x\d+d)?")
 _BLOCKS = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3), 101: (3, 4, 23, 3), 152: (3, 8, 36, 3)}
 _HEADS = (
     ("panoptic", r"panoptic"),
@@ -39,21 +41,56 @@ _DENSE = frozenset({"deeplabv3", "pspnet", "fcn", "upernet"})
 
 
 class Composed(Struct, frozen=True):
-    """A network from its parts. Elements are of feature maps kept for the backward pass, before copies."""
+    """A network from its parts. Elements are of feature maps: kept for the backward pass, or alive at its start."""
 
     name: str
     params_b: float
-    per_pixel: float  # elements of the backbone
-    heads_per_pixel: float
-    heads_fixed: float  # per image, whatever its size: regions of interest
-    copies: float  # of each backbone element: before and after norm and activation
+    kept_per_pixel: float  # of the backbone and its heads
+    kept_fixed: float  # per image, whatever its size: regions of interest
+    working_per_pixel: float  # gradients of the largest maps, while all is still kept
+    working_fixed: float
+    class_maps: float  # maps of a class for each pixel that losses keep
     dense: bool  # a class for every pixel, not boxes
     gmacs: float  # at ``native_px`` squared
     native_px: int
 
-    def elements(self, pixels: float) -> float:
-        """Elements kept for one image of so many pixels."""
-        return pixels * (self.per_pixel * self.copies + self.heads_per_pixel) + self.heads_fixed
+    def elements(self, pixels: float, classes: int = 0) -> float:
+        """Elements alive at the start of the backward pass for one image.
+
+        Args:
+            pixels: of the image.
+            classes: that a network which gives each pixel a class tells apart.
+        """
+        # Beside the maps that a loss keeps as many take their gradients, before those of the layers come.
+        working = max(self.working_per_pixel, self.class_maps * classes)
+        each = self.kept_per_pixel + self.class_maps * classes + working
+        return pixels * each + self.kept_fixed + self.working_fixed
+
+
+class _Backbone(Struct, frozen=True):
+    """A ResNet or ResNeXt: blocks of its four stages, widths, and what it keeps of each convolution."""
+
+    depth: int
+    width: int  # inner channels of the first stage
+    trained_norms: bool  # then the norm's input is kept beside the activation's output
+    stride_first: bool  # the first convolution of a stage goes over to its size, not the second
+
+    @property
+    def out(self) -> int:
+        """Channels that the first stage gives."""
+        return 256 if self.depth >= 50 else 64
+
+    def stage(self, at: int, side: int, before: int) -> float:
+        """Elements that a stage keeps of maps of ``side`` squared, which come at ``before`` squared."""
+        blocks, copies = _BLOCKS[self.depth][at], 2 if self.trained_norms else 1
+        inner, out, places = self.width << at, self.out << at, side * side
+        widths = 2 * inner + out if self.depth >= 50 else 2 * out
+        found = places * blocks * copies * widths
+        if self.trained_norms and (at or self.depth >= 50):  # The shortcut's own convolution and norm.
+            found += places * out
+        if self.depth >= 50 and not self.stride_first:
+            found += copies * inner * (before * before - places)
+        return 1.0 * found
 
 
 @remembered
@@ -62,37 +99,70 @@ def composed_network(name: str) -> Composed | None:
     told = name.casefold()
     backbone = _BACKBONE.search(told)
     heads = [head for head, pattern in _HEADS if re.search(pattern, told)]
-    if backbone is None or not heads:
+    found = _backbone_of(told)
+    if backbone is None or not heads or found is None:
         return None
+    base, built = found
     parts = sizing_constants().vision.parts
-    depth, dense = int(backbone["depth"]), bool(_DENSE & set(heads))
-    kind = "x" if backbone["kind"].startswith(("x", "resnext")) else "r"
-    groups, width = (int(backbone["groups"] or 32), int(backbone["width"] or (8 if "_x_" in told else 4)))
-    base = parts.backbones.get(f"{kind}{depth}" if kind == "r" else f"{kind}{depth}-{groups}x{width}d")
-    if base is None:
-        return None
-    stages = _stages(depth, 64 if kind == "r" else groups * width)
-    trained = re.search(r"syncbn|(?<![a-z])gn(?![a-z])", told) is not None
-    frozen = _FROZEN_NORMS.search(told) is not None and not trained
-    layout = "c4" if re.search(r"c4", told) else "dc5" if re.search(r"dc5", told) else "dense" if dense else "fpn"
-    kept = _kept(stages, layout, from_stage=0 if trained or dense else 2)
-    found = [parts.heads[head] for head in heads] + ([parts.heads[layout]] if layout != "dense" else [])
-    fixed = sum(head.fixed_m for head in found) * 1e6
+    dense = bool(_DENSE & set(heads))
+    layout = "c4" if "c4" in told else "dc5" if "dc5" in told else "dense" if dense else "fpn"
+    if "deeplabv3" in heads and re.search(r"\+|plus", told):
+        heads[heads.index("deeplabv3")] = "deeplabv3plus"
+    if layout == "fpn" and "retinanet" in heads:
+        layout = "fpn-coarse"
+    if layout == "fpn" and built.trained_norms and _DETECTRON.search(told):  # Then the heads have norms too.
+        heads += ["fpn-normed"] + ["mask-normed"] * ("mask" in heads)
+        heads += ["box-convolved"] * ("box" in heads) * (3 if "cascade" in heads else 1)
+    if {"box", "rpn"} & set(heads) and layout == "fpn":
+        heads.append("proposals")
+    chosen = [parts.heads[head] for head in heads] + ([parts.heads[layout]] if layout != "dense" else [])
+    kept_fixed = sum(head.fixed_m for head in chosen) * 1e6
+    working_fixed = 0.0
     if layout == "c4":  # The last stage runs on every region of interest instead of once.
-        fixed += parts.regions * stages[3]
+        kept_fixed += parts.regions * built.stage(3, 7, 7 if built.stride_first else 14)
+        working_fixed = parts.working_copies.value * parts.regions * 49 * (built.out << 3)
+    working = parts.working_copies.value * (built.out << 3) / (64.0 if dense else 256.0)
+    if layout.startswith("fpn"):
+        working = parts.working_pyramid.value / (4.0 if layout == "fpn-coarse" else 1.0)
     native = 224 if dense else 1033
-    gmacs = base.gmacs * (native / 224) ** 2 * (3.5 if dense else 1.0) + sum(head.gmacs for head in found)
+    gmacs = base.gmacs * (native / 224) ** 2 * (3.5 if dense else 1.0) + sum(head.gmacs for head in chosen)
     return Composed(
         name=name,
-        params_b=(base.params_m + sum(head.params_m for head in found)) / 1e3,
-        per_pixel=kept / 224**2,
-        heads_per_pixel=sum(head.per_pixel for head in found),
-        heads_fixed=fixed,
-        copies=(parts.copies_frozen if frozen else parts.copies) * parts.beyond_count.value,
+        params_b=(base.params_m + sum(head.params_m for head in chosen)) / 1e3,
+        kept_per_pixel=_kept(built, layout, dilated="upernet" not in heads) + sum(head.per_pixel for head in chosen),
+        kept_fixed=kept_fixed,
+        working_per_pixel=0.0 if layout == "c4" else working,
+        working_fixed=working_fixed,
+        class_maps=parts.class_maps.value if dense else 0.0,
         dense=dense,
         gmacs=gmacs,
         native_px=native,
     )
+
+
+@remembered
+def plain_elements(name: str) -> float | None:
+    """Elements for each pixel that a classifier keeps whose name is a backbone; None of every other name."""
+    found = _backbone_of(name.casefold())
+    if found is None or composed_network(name) is not None or not _CLASSIFIER.fullmatch(name.casefold()):
+        return None
+    return _kept(found[1], "classifier", dilated=False)
+
+
+def _backbone_of(told: str) -> tuple[Backbone, _Backbone] | None:
+    """The backbone that a name tells: what is published of it, and how it is built."""
+    backbone = _BACKBONE.search(told)
+    if backbone is None:
+        return None
+    depth = int(backbone["depth"])
+    kind = "x" if backbone["kind"].startswith(("x", "resnext")) else "r"
+    groups, width = (int(backbone["groups"] or 32), int(backbone["width"] or (8 if "_x_" in told else 4)))
+    base = sizing_constants().vision.parts.backbones.get(f"{kind}{depth}" + f"-{groups}x{width}d" * (kind == "x"))
+    if base is None:
+        return None
+    detectron = _DETECTRON.search(told) is not None
+    trained = not detectron or re.search(r"syncbn|(?<![a-z])gn(?![a-z])", told) is not None
+    return base, _Backbone(depth, 64 if kind == "r" else groups * width, trained, detectron and kind == "r")
 
 
 def composed_spec(name: str) -> ModelSpec | None:
@@ -111,26 +181,19 @@ def composed_spec(name: str) -> ModelSpec | None:
     )
 
 
-def _stages(depth: int, width: int) -> tuple[float, float, float, float]:
-    """Elements of the convolutions' outputs in each stage of a ResNet at 224 pixels."""
-    elements = []
-    for stage, blocks in enumerate(_BLOCKS[depth]):
-        places = (56 >> stage) ** 2
-        inner = width << stage
-        out = (256 if depth >= 50 else 64) << stage
-        each = 2 * inner + out if depth >= 50 else 2 * out
-        elements.append(float(places * (blocks * each + (out if depth >= 50 or stage else 0))))
-    return elements[0], elements[1], elements[2], elements[3]
+def _kept(built: _Backbone, layout: str, *, dilated: bool) -> float:
+    """Elements kept of the backbone for each pixel, counted at 224 pixels.
 
-
-def _kept(stages: tuple[float, float, float, float], layout: str, *, from_stage: int) -> float:
-    """Elements kept of the backbone: detectors freeze stem and first stage; dilated stages keep their size."""
-    stem = 112 * 112 * 64.0 + 56 * 56 * 64.0
-    first = 0.0 if from_stage else stem + stages[0]
-    if layout == "c4":
-        return first + stages[1] + stages[2]
-    if layout == "dc5":
-        return first + stages[1] + stages[2] + 4 * stages[3]
-    if layout == "dense":  # Both last stages stay at an eighth of the picture.
-        return first + stages[1] + 4 * stages[2] + 16 * stages[3]
-    return first + stages[1] + stages[2] + stages[3]
+    Detectors freeze stem and first stage, whose output the second one learns from; dilated stages keep their size.
+    """
+    third, fourth = (28, 28) if layout == "dense" and dilated else (14, 14) if layout == "dc5" else (14, 7)
+    sides = pairwise((56, 56, 28, third, fourth))
+    stages = [built.stage(at, side, before) for at, (before, side) in enumerate(sides)]
+    if layout in {"dense", "classifier"}:
+        # Of the stem its norm's input, its output, and the pooled map with places of 8 bytes.
+        first = 2 * 112 * 112 * 64.0 + 3 * 56 * 56 * 64.0
+        if layout == "dense":  # Three convolutions of 32, 32 and 64 channels.
+            first += 2 * 112 * 112 * 64.0
+        return (first + sum(stages)) / 224**2
+    first = 56.0 * 56.0 * built.out
+    return (first + sum(stages[1:3] if layout == "c4" else stages[1:])) / 224**2

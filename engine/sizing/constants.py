@@ -116,6 +116,7 @@ class Framework(FrozenModel):
     recipe: str | None = None
     recipe_full: str | None = None  # of full fine-tuning only
     sequence_parallel: bool | None = None  # beside tensor parallelism
+    frees_logits: bool = False  # logits in 16 bits are gone when the backward pass begins
     every_second_product: bool = False  # selective checkpointing keeps outputs of every second matrix product only
     offloads_checkpoints: bool = False  # what is recomputed from waits in host memory
     varying_lengths: bool = False  # samples are padded to the longest of their batch, not to one length
@@ -143,6 +144,7 @@ class Training(FrozenModel):
     attention_score_bytes: Constant
     selective_share: Constant
     largest_layer_bytes: Constant
+    fetched_layer_bytes: Constant
     adapter_bytes: Constant
     fragmentation: Constant
     fragmentation_most: Constant
@@ -204,9 +206,10 @@ class Parts(FrozenModel):
     backbones: dict[str, Backbone]
     heads: dict[str, Head]
     regions: int
-    copies: float  # of each backbone element, by count
-    copies_frozen: float  # the same where norms are frozen
-    beyond_count: Constant
+    working_copies: Constant
+    working_pyramid: Constant
+    class_maps: Constant
+    classes: Constant
     source: str
 
 

@@ -94,12 +94,12 @@ def tokens_of(job: Job, generator: Generator) -> float:
     frames = 1.0
     if job.family == "diffusion_video":
         frames = 1.0 + (job.frames - 1) / constants.frames_per_latent.value
-    return frames * (job.image_px / generator.patch_px) ** 2 * _shape_factor(job) + constants.text_tokens.value
+    return frames * _pixels(job) / generator.patch_px**2 + constants.text_tokens.value
 
 
-def _shape_factor(job: Job) -> float:
-    """Image size is the long edge; video is about 16:9, images are square."""
-    return 9.0 / 16.0 if job.family == "diffusion_video" else 1.0
+def _pixels(job: Job) -> float:
+    """Pixels of a picture or frame; where its long edge alone is stated video is 16:9, pictures are square."""
+    return job.pixels(9.0 / 16.0 if job.family == "diffusion_video" else 1.0)
 
 
 def generator_memory(job: Job, rows: Rows) -> MemoryColumns:
@@ -119,7 +119,7 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     weights = weights * ceiling(job.models_served, rows.data)
     batch = ceiling(rows.batch, rows.data)
     tokens = tokens_of(job, generator)
-    pixels = job.image_px**2 * _shape_factor(job)
+    pixels = _pixels(job)
     decoded = pixels * (known.frames_per_latent.value / 2.0 if job.family == "diffusion_video" else 1.0)
     in_denoiser = tokens * known.infer_elements_per_hidden.value * generator.width * max(2.0, min(weight, 4.0))
     # Requests that wait for the GPU share its weights; their maps are alive together.
@@ -135,7 +135,7 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     )
     return MemoryColumns(
         per_gpu_gb=total_gb(parts),
-        low_gb=0.96 * weights + 0.2 * activations,
+        low_gb=0.96 * weights + 0.2 * activations - _wide_text_gb(job, generator),
         high_gb=weights * 1.1 + 1.5 * activations + rows.context_gb * 1.5 + _open_text_gb(job, generator),
         allocated_gb=weights + activations,
         parts=parts,
@@ -147,7 +147,8 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
 def _text_bytes(job: Job, generator: Generator) -> float:
     """Bytes per parameter of the text encoders: in their own format where one is stated, else in the denoiser's.
 
-    T5's output projections stay in 32 bits where the rest is loaded in fp16 or by bitsandbytes.
+    T5's output projections stay in 32 bits where the rest is loaded in fp16 or by bitsandbytes; no other quantiser of
+    transformers converts them either, so that they stay in 16.
     """
     constants = sizing_constants()
     form = job.text_encoder_precision or job.weight_precision
@@ -155,8 +156,19 @@ def _text_bytes(job: Job, generator: Generator) -> float:
     large = generator.text_b > constants.diffusion.t5_least_b.value
     if large and form in _KEEPS_WIDE:
         return per + constants.diffusion.t5_wide_share.value * (4.0 - per)
+    if large and per < 2.0:
+        return per + constants.diffusion.t5_wide_share.value * (2.0 - per)
     # Large text encoders are published in 16 bits, whatever the denoiser is.
     return min(per, 2.0) if generator.text_b > 1.0 and job.text_encoder_precision is None else per
+
+
+def _wide_text_gb(job: Job, generator: Generator) -> float:
+    """What T5 takes less where it was quantised by hand, its output projections too, in GB."""
+    form = job.text_encoder_precision or job.weight_precision
+    per = sizing_constants().weights[form].body
+    large = generator.text_b > sizing_constants().diffusion.t5_least_b.value
+    known = job.cpu_offload or not large or per >= 2.0 or form in _KEEPS_WIDE
+    return 0.0 if known else generator.text_b * (_text_bytes(job, generator) - per)
 
 
 def _open_text_gb(job: Job, generator: Generator) -> float:
@@ -188,7 +200,8 @@ def _training(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
         parts.append(PartColumn(ADAPTERS, states, (trained / 1e6, job.lora_rank, per)))
     else:
         on_rank = params / rows.tensor / rows.pipeline
-        block = Block(on_rank, 0.0, params / generator.layers / rows.tensor, on_rank)
+        layer = params / generator.layers / rows.tensor
+        block = Block(on_rank, 0.0, layer, on_rank, layer)
         workspace, _ = trained_states(job, block, rows, parts)
     # Trainers of models with large text encoders compute their outputs once, before training.
     large = generator.text_b > known.text_encoder_small_b.value + 0.3
@@ -205,7 +218,7 @@ def _training(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
         activations = tokens * 2.0 * generator.width * generator.layers * element / 1e9 + one_layer
     else:
         activations = one_layer * generator.layers * (0.6 if job.checkpointing == "selective" else 1.0)
-    encoded = 0.0 if cached else rows.batch * job.image_px**2 * known.vae_bytes_per_pixel.value * element / 1e9
+    encoded = 0.0 if cached else rows.batch * _pixels(job) * known.vae_bytes_per_pixel.value * element / 1e9
     activations = np.maximum(activations, encoded)
     # Nobody states whether encoders whose outputs are cached stay on the GPU.
     open_gb = encoders if cached and job.encoders_cached is None and not job.cpu_offload else 0.0

@@ -74,6 +74,8 @@ def job_from_facts(facts: Facts, model: ModelSpec | None, *, assumed: Container[
         params_b=params_b,
         active_params_b=shape.active_params / 1e9 if shape is not None else active_b or params_b,
         image_px=_image_px(reader, family, model),
+        image_short_px=reader.whole("image_short_px") if reader.known("image_px") else None,
+        classes=reader.whole("classes"),
         frames=_frames(reader, family, model),
         denoising_steps=reader.whole("denoising_steps") or (model.denoising_steps if model else None),
         cpu_offload=bool(reader.flag("cpu_offload")),

@@ -101,7 +101,14 @@ class Job(Struct, frozen=True):
     engine_stated: bool = False  # the workload names its serving engine
     unstated: frozenset[str] = frozenset()  # of the loads: facts that nobody stated, whoever assumed their value
     open_facts: frozenset[str] = frozenset()  # of those that widen a band of memory: facts that nobody stated
+    image_short_px: int | None = None  # the other edge of a picture; None where nobody states it
+    classes: int | None = None  # that a segmentation tells apart
     profile: str = "other"  # the kind of job, of those in knowledge/tasks.yaml
+
+    def pixels(self, usual_share: float = 1.0) -> float:
+        """Pixels of a picture: both edges where they are stated, else of its long edge squared the usual share."""
+        short = self.image_short_px
+        return 1.0 * self.image_px * short if short else self.image_px**2 * usual_share
 
     @property
     def training(self) -> bool:

@@ -72,11 +72,25 @@ def layer_bytes_per_token(job: Job, shape: Shape, tensor: Any) -> tuple[Any, Any
         # The outputs of matrix products are kept, everything else is computed anew.
         outputs = 0.5 * values + wide if job.every_second_product else values + 2.0 * wide
         stored = (2.0 * hidden / shared + (2.0 * query + outputs) / tensor) * element
-    elif not job.flash_attention:
+    if job.checkpointing == "full" and shape.gated:
+        full = _at_work(job, shape, tensor, shared, element, 0.0 if fused else norms / 2.0) + gathered
+    if job.checkpointing != "selective" and not job.flash_attention:
         scores = training.attention_score_bytes.value * shape.heads * job.seq_len_tokens / tensor
         full += scores
         stored += scores
     return full, stored, hidden * element / shared
+
+
+def _at_work(job: Job, shape: Shape, tensor: Any, shared: Any, element: float, norm: float) -> Any:
+    """Bytes per token that a gated layer works with while it is computed anew and passed backward.
+
+    As traced (knowledge/activation_traces.yaml, full checkpointing): the feed-forward part's maps with their gradients,
+    6 elements of its width, are the peak. Inputs that adapters keep for themselves are not counted (docs/lab.md).
+    """
+    query, values = shape.heads * shape.head_dim, shape.latent if shape.latent else 2 * shape.kv_heads * shape.head_dim
+    split = 2.0 * query + values + 6.0 * shape.intermediate
+    norms = 0.0 if job.recipe == "fp32" else norm
+    return (3.0 * shape.hidden / shared + split / tensor) * element + norms / shared
 
 
 def activations_gb(
@@ -137,7 +151,8 @@ def logits_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:
     if job.family != "llm":
         return 0.0
     training = sizing_constants().training
-    per_logit = training.logit_bytes.value
+    habits = training.frameworks.get(job.framework or "")
+    per_logit = training.logit_bytes.value - (2.0 if habits is not None and habits.frees_logits else 0.0)
     if job.compiled or job.fused_loss:
         per_logit = training.logit_bytes_compiled.value
     elif job.kind == "qlora" and job.weight_precision.startswith(("gptq", "awq")):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from whichgpu.engine.sizing.composed import composed_network
+from whichgpu.engine.sizing.composed import composed_network, plain_elements
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
@@ -33,8 +33,9 @@ _MAPS = TermKind(
 )
 _COUNTED = TermKind(
     "activations",
-    "images x (pixels x (backbone outputs x copies + heads) + maps of the regions of interest) x bytes",
-    ("images", "network", "image_px", "copies"),
+    "images x (pixels x (maps kept of backbone and heads and of each class, and gradients at the start of the backward"
+    " pass) + maps of the regions of interest) x bytes",
+    ("images", "network", "pixels", "classes"),
     "ResNet, FPN and Mask R-CNN papers: outputs of convolutions counted; see knowledge/sizing.yaml, vision.parts",
 )
 _ATTENDED = TermKind(
@@ -76,18 +77,23 @@ def feature_elements(job: Job) -> tuple[float, float, float]:
     if gmacs is None:
         gmacs = vision.gmacs_per_param_b.value * (job.params_b or 0.0)
     elements = vision.activations_per_gmac.value * gmacs**vision.activations_exponent.value
-    return elements * (job.image_px / native) ** 2, gmacs, native
+    return elements * job.pixels() / native**2, gmacs, native
 
 
 def _composed_maps(job: Job, images: Ints, size: float) -> PartColumn | None:
     """Maps of a network that its name composes: counted, not estimated from arithmetic."""
     found = composed_network(job.model.name) if job.model is not None else None
     if found is None:
-        return None
-    # The long edge is stated; detectors see pictures of 3 to 5, segmenters squares.
-    pixels = job.image_px**2 * (1.0 if found.dense else 0.6)
-    value = images * found.elements(pixels) * size / 1e9
-    return PartColumn(_COUNTED, value, (images, found.name, job.image_px, found.copies))
+        plain = plain_elements(job.model.name) if job.model is not None else None
+        if plain is None or job.model is None:
+            return None
+        pixels = job.pixels()
+        return PartColumn(_COUNTED, images * plain * pixels * size / 1e9, (images, job.model.name, pixels, 0))
+    # Where the long edge alone is stated: detectors see pictures of 3 to 5, segmenters squares.
+    pixels = job.pixels(1.0 if found.dense else 0.6)
+    classes = job.classes or round(sizing_constants().vision.parts.classes.value) if found.dense else 0
+    value = images * found.elements(pixels, classes) * size / 1e9
+    return PartColumn(_COUNTED, value, (images, found.name, pixels, classes))
 
 
 def _attended_maps(job: Job, params_b: float, images: Ints, size: float) -> PartColumn | None:
@@ -96,7 +102,7 @@ def _attended_maps(job: Job, params_b: float, images: Ints, size: float) -> Part
     if model is None or not params_b or not _ATTENDING.match(model.id):
         return None
     _, gmacs, native = feature_elements(job)
-    tokens = gmacs / params_b * (job.image_px / native) ** 2
+    tokens = gmacs / params_b * job.pixels() / native**2
     ratio = sizing_constants().vision.attended_ratio.value
     width = (params_b * 1e9 * ratio / 12.0) ** (1.0 / 3.0)
     layers = width / ratio
@@ -162,7 +168,7 @@ def _training(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
         states = constants.training.adapter_bytes.value
         parts.append(PartColumn(ADAPTERS, trained * states / 1e9, (trained / 1e6, job.lora_rank, states)))
     else:
-        workspace, _ = trained_states(job, Block(params, 0.0, params / 24.0, params), rows, parts)
+        workspace, _ = trained_states(job, Block(params, 0.0, params / 24.0, params, params / 24.0), rows, parts)
     activation = _training_activation(job, params_b, rows.batch)
     parts.append(activation)
     parts.append(step_part(workspace, activation.gb))
@@ -174,7 +180,7 @@ def _training(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
     # Of pictures only the long edge is known: those that a segmenter sees whole may be half as tall as wide.
     found = composed_network(job.model.name) if job.model is not None else None
     soft = activation.gb
-    less_gb = 0.5 * soft if found is not None and found.dense else 0.0
+    less_gb = 0.5 * soft if found is not None and found.dense and not job.image_short_px else 0.0
     return finished(job, parts, rows, known=known, soft=soft, open_gb=open_gb, less_gb=less_gb)
 
 

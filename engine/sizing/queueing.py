@@ -83,11 +83,17 @@ class _Work(NamedTuple):
     at_once: Any  # prompts that pass together
     passes: Any  # seconds while they do
     until: Any  # until a prompt has passed that came before
-    unit: Any  # of that, for each of those that pass together
+    queued: Any  # that each of those takes that pass together
     token: Any
     each: Any  # of it what prompts of others add
     busy: Any
+    held_up: Any  # what a prompt waits for the tokens of others
     beyond: Any  # what prompts wait where more of them come than all steps can take
+
+    @property
+    def unit(self) -> Any:
+        """Seconds of the wait for others, for each of those that pass together."""
+        return self.queued + self.held_up
 
     def token_p95(self, others: Any) -> Any:
         """Time per token of the unlucky: as many prompts come while one answers as an independent stream brings."""
@@ -131,7 +137,7 @@ def closed(replica: Replica, present: Any, *, together: bool = False) -> Times:
     queue = np.minimum(others / 2.0, work.busy / (2.0 * np.maximum(1.0 - FULL, 1.0 - work.busy))) * work.until
     own = replica.overhead_s + work.own + work.beyond
     if together:
-        queue = p50 = others / 2.0 * (work.unit + replica.attended_s)
+        queue = p50 = others / 2.0 * (_wave_unit(replica, work, others / 2.0) + replica.attended_s)
         tail = 1.9 * queue
     else:
         own = own + _missed_s(replica, work, others) + others * replica.attended_s
@@ -142,6 +148,18 @@ def closed(replica: Replica, present: Any, *, together: bool = False) -> Times:
     over = (present - held) / held * service
     token_p95 = work.token_p95(others / 2.0 if together else others)
     return Times(first + over, own + p50 + over, own + tail + over, work.token, token_p95, held)
+
+
+def _wave_unit(replica: Replica, work: _Work, waiting: Any) -> Any:
+    """Seconds for each of the prompts that wait at the same moment: a step takes as many of them as it has room for.
+
+    What they read of the weights they read once a step, so that their sum never falls as more of them wait.
+    """
+    steps, share = replica.steps, replica.budget_share
+    at_once = np.clip(waiting, 1.0, np.maximum(1.0, 1.0 / share))
+    alone, lengthened = steps.without_and_with(1.0, at_once)
+    passes = np.where(steps.alone, steps.own_pass(0.0, lengthened), lengthened - alone)
+    return passes / at_once + work.held_up
 
 
 def _missed_s(replica: Replica, work: _Work, others: Any) -> Any:
@@ -323,7 +341,8 @@ def _at_work(replica: Replica, held: Any, others: Any) -> _Work:
         passes=passes,
         # Of prompts that pass together none waits for another.
         until=np.where(steps.alone, np.minimum(1.0, share), 1.0) * (passes + held_up),
-        unit=queued + held_up,
+        queued=queued,
+        held_up=held_up,
         token=token + each,
         each=each,
         busy=prompts / (prompts + answer * token),

@@ -123,7 +123,8 @@ def forward_flops(job: Job) -> float | None:
         # Detectors see pictures of 3 to 5, of which the long edge is stated; their arithmetic is counted for a square.
         found = composed_network(model.name)
         shape = 0.6 if found is not None and not found.dense and job.image_px > native else 1.0
-        return 2e9 * model.gmacs_per_image * shape * (px / native) ** 2
+        pixels = job.pixels(shape) if job.image_px else shape * native**2
+        return 2e9 * model.gmacs_per_image * pixels / native**2
     if job.params_b is None:
         return None
     return 2e9 * job.params_b * vision.macs_per_param.value * (px / vision.reference_px.value) ** 2
@@ -143,15 +144,18 @@ def _denoiser_of(job: Job) -> Denoiser | None:
     width = 1.0 * ((model.hidden if model else None) or (params * 128 / 12) ** (1 / 3))
     layers = 1.0 * ((model.layers if model else None) or max(1.0, params / (12 * width**2)))
     native = (model.resolution_px if model else None) or 1024
-    tokens = (job.image_px / diffusion.px_per_token.value) ** 2
-    if job.family == "diffusion_video":
-        tokens *= diffusion.video_width_share.value * (1 + (job.frames - 1) / diffusion.frames_per_token.value)
+    video = job.family == "diffusion_video"
+    shape = diffusion.video_width_share.value if video else 1.0
+    pixels = job.pixels(shape)
+    tokens = pixels / diffusion.px_per_token.value**2
+    if video:
+        tokens *= 1 + (job.frames - 1) / diffusion.frames_per_token.value
     convolves = "unet" in parts
     if convolves:
         tokens /= 4  # Most of a UNet works on maps of half the size and below.
     products = 2.0 * params * tokens
     if model is not None and model.gflops_per_step:  # Of the products: counters do not see fused attention.
-        products = 1e9 * model.gflops_per_step * (job.image_px / native) ** 2
+        products = 1e9 * model.gflops_per_step * pixels / (shape * native**2)
     attention = 0.0 if convolves else 4.0 * layers * width * tokens**2
     # A layer of width h has 24 h^2 FLOPs a token, and keeps 32 h bytes.
     return Denoiser(products, attention, products * 32.0 / (24.0 * width), layers)

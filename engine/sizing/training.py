@@ -41,6 +41,8 @@ class Block(NamedTuple):
     embeddings: Any
     largest: Any
     stepped: Any  # parameters whose optimiser state counts here
+    layer: Any  # parameters of one layer
+    ends: Any = 0.0  # of embedding and head
 
 
 def training_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
@@ -59,6 +61,8 @@ def training_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
             np.minimum(end_params, shape.embedding) / tensor,
             shape.largest_layer / tensor,
             (layer_params + end_params) / tensor,
+            shape.layer_params / tensor,
+            end_params / tensor,
         )
         workspace, released = trained_states(job, block, rows, parts)
     if job.resident_params_b:
@@ -124,16 +128,20 @@ def _frozen(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> None
     ends = 2.0 if weight.ends_16bit else weight.body
     body = layer_bytes(job, shape, weight, 1)
     frozen = (layer_params * body + end_params * ends) / tensor / 1e9
-    gathered = max(shape.layer_params * body, shape.embedding * ends) / tensor / 1e9
+    layer, root = shape.layer_params * body / tensor / 1e9, end_params * ends / tensor / 1e9
+    # FSDP fetches the next layer while one runs, and keeps what is in no layer together all the time.
+    gathered = np.where(
+        rows.sharded("fsdp"), 2.0 * layer + root, max(shape.layer_params * body, shape.embedding * ends) / tensor / 1e9
+    )
     spread = (over > 1) & (not job.cpu_offload)
     frozen = np.minimum(frozen, 2.0 * gathered) if job.cpu_offload else frozen / over
     on_rank = (layer_params + end_params) / tensor / 1e9
-    inputs = (shape.largest_layer / tensor / 1e9, weight.body)
+    inputs = (shape.layer_params / tensor / 1e9, weight.body, end_params / tensor / 1e9)
     parts.append(PartColumn(LIVE_LAYER, np.where(spread, gathered, 0.0), inputs, spread))
     parts.append(PartColumn(FROZEN, frozen, (on_rank, job.weight_precision, over)))
     habits = sizing_constants().training.frameworks.get(job.framework or "")
     if habits is not None and habits.trains_around_frozen:
-        around = np.where(spread, frozen + gathered, 0.0)
+        around = np.where(spread, frozen + layer, 0.0)
         parts.append(PartColumn(AROUND_FROZEN, around, (on_rank, over), spread))
     if weight.body < 2.0:
         matrix = 1.0 * shape.hidden * shape.intermediate / tensor
@@ -184,8 +192,12 @@ def trained_states(job: Job, block: Block, rows: Rows, parts: list[PartColumn]) 
     state = (stepped * per.optimizer + block.embeddings * per.embedding_extra / 1e9) / over_states
     parts.append(PartColumn(OPTIMIZER, state, (stepped, job.optimizer, per.optimizer, over_states)))
     gathers, gathered = over_weights > 1, training.largest_layer_bytes.value
-    live = np.where(gathers, block.largest * gathered / 1e9, 0.0)
-    parts.append(PartColumn(LIVE_LAYER, live, (block.largest / 1e9, gathered), gathers))
+    wide = 2.0 if job.recipe == "fp32" else 1.0
+    # FSDP fetches the next layer while one has its gradients, and keeps what is in no layer together all the time.
+    fetched = wide * (block.layer * training.fetched_layer_bytes.value + block.ends * 2.0) / 1e9
+    live = np.where(rows.sharded("fsdp"), fetched, block.largest * gathered / 1e9)
+    inputs = (block.layer / 1e9, gathered, block.ends / 1e9)
+    parts.append(PartColumn(LIVE_LAYER, np.where(gathers, live, 0.0), inputs, gathers))
     workspace: Any = 0.0
     if not job.optimizer_in_backward and (habits is None or habits.foreach) and job.optimizer in {"adamw", "lamb"}:
         copy = 2.0 if job.recipe == "pure" else 4.0

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from whichgpu.engine.core.folders import locate
-from whichgpu.engine.sizing.composed import composed_network
+from whichgpu.engine.sizing.composed import composed_network, plain_elements
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.learning import layer_bytes_per_token
@@ -108,11 +108,29 @@ def test_traces_solved_on_some_dimensions_hold_for_others():
         assert row["trace"].startswith("benchmarks/lab/")
 
 
-def test_maps_of_a_detector_are_counted_right():
-    beyond = sizing_constants().vision.parts.beyond_count.value
-    traced = {row["network"]: row for row in traces()["networks"]}
-    for network, name in (("resnet50-fpn", "faster_rcnn_R_50_FPN"), ("resnet101-fpn", "faster_rcnn_R_101_FPN")):
-        found = composed_network(name)
-        pixels = traced[network]["side"] ** 2
-        counted = 4.0 * pixels * (found.per_pixel * found.copies / beyond + found.heads_per_pixel)
-        assert counted == pytest.approx(traced[network]["peak"], rel=0.15)
+@pytest.mark.parametrize("name", ["resnet50", "resnet101"])
+def test_maps_of_a_classifier_are_counted_right(name):
+    traced = next(row for row in traces()["networks"] if row["network"] == name and row["precision"] == "fp32")
+    assert 4.0 * traced["side"] ** 2 * plain_elements(name) == pytest.approx(traced["kept"], rel=0.01)
+
+
+@pytest.mark.parametrize(("network", "name"), [("resnet50-fpn", "R_50_FPN"), ("resnet101-fpn", "R_101_FPN")])
+def test_maps_of_a_detector_are_counted_right(network, name):
+    """The trace has no proposals, which keep the pyramid's maps; it strides in the second convolution."""
+    traced = next(row for row in traces()["networks"] if row["network"] == network)
+    found, parts = composed_network(f"faster_rcnn_{name}"), sizing_constants().vision.parts
+    kept = found.kept_per_pixel - parts.heads["proposals"].per_pixel - parts.heads["fpn"].per_pixel / 2.0
+    assert 4.0 * traced["side"] ** 2 * kept == pytest.approx(traced["kept"], rel=0.09)
+    assert 4.0 * traced["side"] ** 2 * found.working_per_pixel == pytest.approx(
+        traced["peak"] - traced["kept"], rel=0.01
+    )
+
+
+def test_maps_of_a_segmenter_are_counted_right():
+    """Torchvision's has a plain stem, 256 channels in its head and no auxiliary one."""
+    traced = next(row for row in traces()["networks"] if row["network"] == "deeplabv3_resnet50")
+    found = composed_network("DeepLabV3 R-50-D8")
+    assert 4.0 * traced["side"] ** 2 * found.kept_per_pixel == pytest.approx(traced["kept"], rel=0.12)
+    assert 4.0 * traced["side"] ** 2 * found.working_per_pixel == pytest.approx(
+        traced["peak"] - traced["kept"], rel=0.05
+    )

@@ -54,7 +54,7 @@ def test_a_deadline_puts_out_what_was_measured_to_be_too_slow() -> None:
 
 
 def test_pictures_are_compared_by_samples() -> None:
-    facts: Facts = {"task": "full_finetuning", "model_family": "vision", "param_count_b": 0.1, "image_px": 512}
+    facts: Facts = {"task": "full_finetuning", "model_family": "vision", "param_count_b": 0.1, "image_px": 224}
     facts |= {"run_hours": 10.0, "current_gpu": "nvidia-t4"}
     same, faster = plan(facts, "nvidia-t4", 1), plan(facts, "nvidia-a100-80gb-sxm", 1)
     assert same.facts["plan.hours"] == pytest.approx(10.0)

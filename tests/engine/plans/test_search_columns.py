@@ -88,3 +88,25 @@ def test_what_is_struck_out_strikes_out_nothing() -> None:
     assert not_beaten(beats, spared).tolist() == [[True, False, True]]
     spared[0, 1] = True
     assert not_beaten(beats, spared).tolist() == [[True, True, False]]
+
+
+@pytest.mark.parametrize(
+    ("facts", "gpu", "count"),
+    [
+        ({"peak_qps": 60.0}, "nvidia-l4", 8),
+        ({"peak_qps": 10.0}, "nvidia-l4", 8),
+        ({"concurrency": 700, "context_tokens": 8000}, "nvidia-rtx-4090", 8),
+    ],
+)
+def test_a_count_is_split_so_that_most_of_the_load_is_served(facts: Facts, gpu: str, count: int) -> None:
+    """Where no split serves all of it; a rate that one of them holds is not shown as too much."""
+    stated: Facts = {"task": "inference", "input_tokens": 1000, "output_tokens": 300, **facts}
+    maker, card = maker_of(stated, "llama-3.1-8b"), KNOWLEDGE.gpus[gpu]
+    columns, place = maker.columns_with(card)
+    every = columns.choices(np.array([place]), np.array([count])).layouts.each()
+    plans = [maker.plan(card, count, "tried", layout=layout) for layout in every]
+    shown = maker.plan(card, count, "stated")
+    rates = [plan.speed.values["requests_per_s"] for plan in plans if plan.facts.get("plan.max_concurrency", 1) >= 1]
+    assert shown.speed.values["requests_per_s"] == pytest.approx(max(rates))
+    if any(plan.facts["plan.fits"] and not plan.speed.values["overloaded"] for plan in plans):
+        assert not shown.speed.values["overloaded"]

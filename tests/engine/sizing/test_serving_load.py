@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, strategies as st
+from hypothesis import assume, example, given, strategies as st
 
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.core.values import Facts
@@ -96,6 +96,20 @@ def test_bursts_lengthen_waits_and_nothing_else(load: dict) -> None:
     assume(not even["overloaded"])
     assert bursty["latency_mean_ms"] >= even["latency_mean_ms"] * (1 - 1e-6)
     assert bursty["capacity_tokens_per_s"] == even["capacity_tokens_per_s"]
+
+
+@given(loads, st.lists(st.integers(1, 2000), min_size=2, max_size=2), st.sampled_from(["bf16", "fp8"]))
+@example(
+    {"model": "gpt-oss-120b", "gpu": "nvidia-b200", "tensor": 4, "data": 1, "asked": 64, "answered": 1000, "room": 900},
+    [64, 128],
+    "fp8",
+)
+def test_no_time_falls_as_more_come_together(load: dict, numbers: list[int], precision: str) -> None:
+    """Experts that the tokens of others have read already make one's own prompt cheaper, but no wait shorter."""
+    facts = {"requests_come": "together", "serving_engine": "vllm", "weight_precision": precision}
+    few, many = (of(load, concurrency=number, **facts) for number in sorted(numbers))
+    for name in ("ttft_ms", "ttft_p95_ms", "latency_p95_ms"):
+        assert many[name] >= few[name] * (1 - 1e-6)
 
 
 def test_two_replicas_of_half_the_load_are_one_of_the_whole_in_rate_and_sooner_in_time() -> None:

@@ -108,9 +108,18 @@ def test_checkpointing_trades_activations_for_time():
 
 def test_a_checkpoint_is_one_hidden_state_a_layer():
     found = estimate(seq_len_tokens=2048, batch_size_per_gpu=4, gradient_checkpointing="full")
-    none = estimate(seq_len_tokens=2048, batch_size_per_gpu=4, gradient_checkpointing="none")
-    one_layer = none.breakdown["activations"] / 33
-    assert found.breakdown["activations"] - one_layer == pytest.approx(32 * 4096 * 2 * 2048 * 4 / 1e9)
+    at_work = 2048 * 4 * (10 * 4096 + 4 * 4096 + 2 * 8192 + 12 * 11008) / 1e9  # as traced, bytes per token
+    assert found.breakdown["activations"] - at_work == pytest.approx(32 * 4096 * 2 * 2048 * 4 / 1e9)
+
+
+def test_fsdp_holds_two_layers_the_gradients_of_one_and_what_is_in_no_layer():
+    sharded = Layout(data=8, sharding="fsdp")
+    found = estimate(sharded, seq_len_tokens=512).breakdown["gathered_layer"]
+    ends = 2 * 32000 * 4096
+    layer = (PARAMS_B * 1e9 - ends) / 32
+    assert found == pytest.approx((6 * layer + 2 * ends) / 1e9, rel=1e-3)
+    zero = estimate(Layout(data=8, sharding="zero3"), seq_len_tokens=512).breakdown["gathered_layer"]
+    assert zero == pytest.approx(4 * layer / 1e9, rel=1e-3)
 
 
 def test_attention_scores_grow_with_the_square_of_the_sequence_without_flash_attention():
