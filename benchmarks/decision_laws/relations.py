@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from decision_laws.choosing import beats
@@ -216,36 +216,41 @@ class Relations(Invariance):
 
     # ------------------------------------------------------------------ counting
 
-    def laws(self, workloads: Mapping[str, Facts], amount: int, seed: int) -> list[Law]:
-        """Every relation tried on so many workloads to which it applies, each with chances of its own."""
-        found = []
-        for name, relation in self._all():
-            self.chance = random.Random(f"{seed}/{name.partition(',')[0]}")  # The same changes for both readings.
-            says = " ".join((relation.__doc__ or "").partition("\n\n")[0].split()).rstrip(".")
-            law = Law(name, says, None if "for the record" in says.lower() else BAR)
-            for workload, facts in workloads.items():
-                if law.applies >= amount:
-                    break
-                verdict = relation(facts)
-                if verdict is not None:
-                    law.judge(workload, *verdict)
-            found.append(law)
-        return found
+    def law(self, name: str, workloads: Mapping[str, Facts], amount: int, seed: int) -> Law:
+        """A relation tried on so many workloads to which it applies, with chances of its own."""
+        relation = getattr(self, _RELATIONS[name])
+        self.chance = random.Random(f"{seed}/{name.partition(',')[0]}")  # The same changes for both readings of one.
+        says = " ".join((relation.__doc__ or "").partition("\n\n")[0].split()).rstrip(".")
+        law = Law(name, says, None if says.startswith("For the record") else BAR)
+        for workload, facts in workloads.items():
+            if law.applies >= amount:
+                break
+            verdict = relation(facts)
+            if verdict is not None:
+                law.judge(workload, *verdict)
+        return law
 
-    def _all(self) -> Iterator[tuple[str, Callable[[Facts], Verdict | None]]]:
-        yield from (
-            ("a lower price for the winner", self.lower_price),
-            ("a loser removed", self.without_a_loser),
-            ("a loser's price raised", self.costlier_loser),
-            ("a larger budget", self.more_budget),
-            ("a looser target", self.looser_target),
-            ("a looser target, by speed alone", self.looser_target_by_speed_alone),
-            ("one more provider or card allowed", self.one_more_choice),
-            ("a doubled load", self.doubled_load),
-            ("another order of facts", self.another_order),
-            ("another spelling of values", self.another_spelling),
-            ("an assumption stated", self.saying_what_was_assumed),
-            ("two percent", self.two_percent),
-            ("more cards owned", self.owning_more),
-            ("a fact beside the point", self.beside_the_point),
-        )
+
+#: The relations by name, in the order of the report.
+_RELATIONS = {
+    "a lower price for the winner": "lower_price",
+    "a loser removed": "without_a_loser",
+    "a loser's price raised": "costlier_loser",
+    "a larger budget": "more_budget",
+    "a looser target": "looser_target",
+    "a looser target, by speed alone": "looser_target_by_speed_alone",
+    "one more provider or card allowed": "one_more_choice",
+    "a doubled load": "doubled_load",
+    "another order of facts": "another_order",
+    "another spelling of values": "another_spelling",
+    "an assumption stated": "saying_what_was_assumed",
+    "two percent": "two_percent",
+    "two percent, limits apart": "two_percent_by_choice",
+    "more cards owned": "owning_more",
+    "a fact beside the point": "beside_the_point",
+}
+
+
+def relation_names() -> tuple[str, ...]:
+    """The relations that are tried."""
+    return tuple(_RELATIONS)
