@@ -16,6 +16,10 @@ from whichgpu.engine.plans.targets import missed, shortfall, times_missed
 from whichgpu.engine.sizing import Bools, Floats, Ints
 
 
+#: Standard deviations of a Poisson number above its mean that it exceeds at one moment in a hundred.
+_DEVIATIONS = 2.33
+
+
 class _Replicas(NamedTuple):
     """Splits of one replica, a row for each GPU and split."""
 
@@ -174,9 +178,10 @@ def _more(sizes: PlanSizes, speed: dict[str, Floats], number: Ints, slow: Bools)
 
 
 def _present(sizes: PlanSizes, speed: dict[str, Floats]) -> Ints:
-    """Requests in flight of each row: of more replicas some are idle."""
-    in_flight = np.ceil(np.nan_to_num(speed.get("in_flight", np.zeros(len(speed["qps"]))), nan=1.0))
-    return np.maximum(sizes.job.concurrency, in_flight).astype(np.int64)
+    """The most requests in flight of each row: of more replicas some are idle. At a stated rate they come by chance."""
+    mean = np.nan_to_num(speed.get("in_flight", np.zeros(len(speed["qps"]))), nan=1.0)
+    at_once = mean + _DEVIATIONS * np.sqrt(mean) if sizes.rate_stated else mean
+    return np.maximum(sizes.job.concurrency, np.ceil(at_once)).astype(np.int64)
 
 
 def _with_load(sizes: PlanSizes, replicas: _Replicas, needed: Ints, smallest: Ints) -> _Served:
