@@ -14,6 +14,8 @@ import json
 import random
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -25,13 +27,13 @@ if find_spec("whichgpu") is None:
     sys.path.append(str(ROOT))
 
 from decision_laws.choosing import comparable, judge_choice
-from decision_laws.counting import Laws
+from decision_laws.counting import Law, Laws
 from decision_laws.generator import Facts, workloads
 from decision_laws.paying import judge_money
 from decision_laws.promising import judge_hidden, judge_no_answer, judge_owned, judge_targets
 from decision_laws.reading import Answers, shown
-from decision_laws.relations import Relations
-from decision_laws.report import report, table
+from decision_laws.relations import Relations, relation_names
+from decision_laws.report import misses, report, table
 from decision_laws.sweep import Sweep
 
 from whichgpu.engine.advisor.advisor import load_advisor
@@ -44,23 +46,15 @@ def main() -> None:
     """Decide, count, print, and write if asked to."""
     options = _options()
     began = time.perf_counter()
-    made = workloads(options.sample, options.seed)
-    answers = Answers(load_advisor(tests=False))
     if options.keep:
-        keep_alternatives(made, answers, options)
+        keep_alternatives(workloads(options.sample, options.seed), _answers(), options)
         return
-    laws = laws_of(made, answers, sweeps=options.sweep)
-    ordered = sorted(laws.by_name.values(), key=lambda law: (law.bar is None, law.name))
-    sections = [("Laws of single answers", ordered)]
-    if options.relations:
-        more = {**made, **workloads(max(len(made), 5 * options.relations), options.seed)}
-        found = Relations(answers, random.Random(options.seed)).laws(more, options.relations, options.seed)
-        sections.append(("Relations between answers", found))
+    sections, recommended = _sections(options)
     seconds = time.perf_counter() - began
-    head = _head(made, answers, options, seconds)
+    head = _head(options, recommended, seconds)
     if options.json:
         kept = {name: [law.as_dict() for law in found] for name, found in sections}
-        print(json.dumps({"seed": options.seed, "workloads": len(made), "sections": kept}, indent=1))
+        print(json.dumps({"seed": options.seed, "workloads": options.sample, "sections": kept}, indent=1))
     else:
         for name, found in sections:
             print(f"\n{name}\n" + "\n".join(table(found)))
@@ -72,12 +66,49 @@ def main() -> None:
         options.report.write_text(text, encoding="utf-8")
 
 
+Sections = list[tuple[str, list[Law]]]
+
+
+def _sections(options: argparse.Namespace) -> tuple[Sections, int]:
+    """The laws of single answers and the relations, counted side by side; and how many workloads have an answer."""
+    names = relation_names() if options.relations else ()
+    with ProcessPoolExecutor(options.processes) as pool:
+        single = pool.submit(_single, options)
+        tried = [pool.submit(_relation, name, options) for name in names]
+        for done in as_completed([single, *tried]):
+            found = done.result()[0] if done is single else [done.result()]
+            print("\n".join((*table(found)[2:], *misses(found, None))), file=sys.stderr, flush=True)
+        laws, recommended = single.result()
+        relations = [each.result() for each in tried]
+    sections: Sections = [("Laws of single answers", laws)]
+    return [*sections, ("Relations between answers", relations)] if relations else sections, recommended
+
+
+@cache
+def _answers() -> Answers:
+    """The decisions of this process, each asked once."""
+    return Answers(load_advisor(tests=False))
+
+
+def _single(options: argparse.Namespace) -> tuple[list[Law], int]:
+    made, answers = workloads(options.sample, options.seed), _answers()
+    laws = laws_of(made, answers, sweeps=options.sweep)
+    recommended = sum(answers.answer(facts, full=True)["recommendation"] is not None for facts in made.values())
+    return sorted(laws.by_name.values(), key=lambda law: (law.bar is None, law.name)), recommended
+
+
+def _relation(name: str, options: argparse.Namespace) -> Law:
+    made = workloads(max(options.sample, 5 * options.relations), options.seed)
+    return Relations(_answers(), random.Random(options.seed)).law(name, made, options.relations, options.seed)
+
+
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample", type=int, default=400, help="workloads; the first of the same seed")
     parser.add_argument("--seed", type=int, default=11)
-    parser.add_argument("--sweep", type=int, default=60, help="workloads that are also searched by a sweep of size")
+    parser.add_argument("--sweep", type=int, default=100, help="workloads that are also searched by a sweep of size")
     parser.add_argument("--relations", type=int, default=200, help="workloads for each relation; 0: none")
+    parser.add_argument("--processes", type=int, default=1, help="how many count at a time")
     parser.add_argument("--json", action="store_true", help="print laws and misses as JSON")
     parser.add_argument("--most", type=int, help="misses listed for each law; all, if left out")
     parser.add_argument("--report", type=Path, help="write the report to this file")
@@ -132,12 +163,11 @@ def keep_alternatives(made: dict[str, Facts], answers: Answers, options: argpars
     BEFORE.write_text(f'{head}, "plans": {{\n{lines}\n}}}}\n', encoding="utf-8")
 
 
-def _head(made: dict[str, Facts], answers: Answers, options: argparse.Namespace, seconds: float) -> list[str]:
-    recommended = sum(answers.answer(facts, full=True)["recommendation"] is not None for facts in made.values())
-    knowledge = answers.advisor.knowledge
+def _head(options: argparse.Namespace, recommended: int, seconds: float) -> list[str]:
+    knowledge = _answers().advisor.knowledge
     return [
-        f"Written by `python benchmarks/decisions.py --write`: {len(made)} generated workloads (seed {options.seed}), "
-        f"{recommended} with a recommendation, {min(options.sweep, len(made))} of them swept; "
+        f"Written by `python benchmarks/decisions.py --write`: {options.sample} generated workloads "
+        f"(seed {options.seed}), {recommended} with a recommendation, {min(options.sweep, options.sample)} swept; "
         f"{len(knowledge.plannable)} GPUs, {len(knowledge.offers):,} offers; {seconds:.0f} s.",
         "",
         "Cost is by the month for a service, by the run (else by the piece) for a job, by the hour for trying things "

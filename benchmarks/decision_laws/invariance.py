@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from decision_laws.reading import Answers, Plan, decide, describe, kind_of_work
+from decision_laws.reading import Answers, Plan, decide, describe, kind_of_work, shown
 from decision_laws.respelling import respelt
 
 
@@ -101,6 +101,14 @@ class Invariance:
 
     def two_percent(self, facts: Facts) -> Verdict | None:
         """One number 2 % more or less: the same card in the same number."""
+        return self._nudged(facts)
+
+    def two_percent_by_choice(self, facts: Facts) -> Verdict | None:
+        """For the record: where each of the two answers can be had in both questions, and none breaks a limit there."""
+        return self._nudged(facts, forced=False)
+
+    def _nudged(self, facts: Facts, *, forced: bool = True) -> Verdict | None:
+        """``forced``: an answer counts as changed, too, that cannot be had, or keeps no limit, where the other can."""
         stated = [n for n in _NUMBERS if facts.get(n) and not (n in _WHOLE and facts[n] < 50)]
         if not stated:
             return None
@@ -109,10 +117,18 @@ class Invariance:
         value = round(value) if name in _WHOLE else value
         if name == "utilization_pct":
             value = min(100.0, value)
-        return facts, self._changed(
-            self.ask(facts), self.ask({**facts, name: value}), f"{name} {facts[name]:g} -> {value:g}"
-        )
+        before, after = self.ask(facts), self.ask({**facts, name: value})
+        if not forced and not (_offered(before["recommendation"], after) and _offered(after["recommendation"], before)):
+            return facts, None
+        return facts, self._changed(before, after, f"{name} {facts[name]:g} -> {value:g}")
 
     def _changed(self, before: Mapping[str, Any], after: Mapping[str, Any], change: str) -> str | None:
         old, new, work = before["recommendation"], after["recommendation"], kind_of_work(before)
         return None if same(old, new) else f"{change}: {words(old, work)} becomes {words(new, work)}"
+
+
+def _offered(plan: Plan | None, answer: Mapping[str, Any]) -> bool:
+    """Whether an answer shows a plan's card in its number, proven if the plan is."""
+    if plan is None:
+        return answer["recommendation"] is None
+    return any(same(plan, other) and other["proven"] >= plan["proven"] for other in shown(answer))

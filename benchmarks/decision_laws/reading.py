@@ -199,12 +199,17 @@ def stands_equal(one: Plan, other: Plan, knowledge: Knowledge, *, apart: bool = 
 
 
 def limits_kept(plan: Plan, facts: Facts) -> dict[str, bool | None]:
-    """For each stated target and budget whether the plan's own figures keep it; None where the figure is missing."""
+    """For each stated target and budget whether the plan's own figures keep it; None where the figure is missing.
+
+    A time is kept where the share of requests that is stated, 95 percent if none is, keeps it.
+    """
     kept: dict[str, bool | None] = {}
+    percentile = facts.get("slo_percentile", 95)
     for name, (part, figure, most) in _LIMITS.items():
         if facts.get(name) is None:
             continue
-        value = (plan[part] or {}).get(figure)
+        figures = plan[part] or {}
+        value = figures.get(figure.replace("_ms", f"_p{percentile:g}_ms"), figures.get(figure))
         kept[name] = None if value is None else (value <= facts[name] if most else value >= facts[name])
     return kept
 

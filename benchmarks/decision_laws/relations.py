@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from decision_laws.choosing import beats
@@ -16,6 +17,8 @@ from decision_laws.reading import LIMITS, Answers, Plan, costs, kind_of_work, sh
 
 COSTLIER, SLOWER = 1.10, 0.95
 BAR = 0.99
+#: What `fastest` wants of twice the GPUs: so much slower may half of them be.
+GAIN_OF_DOUBLING = 1.2
 
 _CLASSES = ["hyperscaler", "neocloud", "marketplace", "aws", "gcp", "runpod", "lambda"]
 _LOADS = ["peak_qps", "concurrency", "train_tokens_b", "train_steps"]
@@ -96,14 +99,25 @@ class Relations(Invariance):
         )
 
     def looser_target(self, facts: Facts) -> Verdict | None:
-        """A target half as demanding again: the same."""
+        """A target half as demanding again: the same, but `fastest` may be slower by what the cards it saves are worth.
+
+        `fastest` takes more cards than it must only where twice as many are faster by a fifth, and further machines
+        only where a target asks for them: where fewer meet a looser target, so much speed goes with them.
+        """
+        return self._target_loosened(facts, sparing=True)
+
+    def looser_target_by_speed_alone(self, facts: Facts) -> Verdict | None:
+        """For the record: `fastest` no 5 % slower, whatever it saves."""
+        return self._target_loosened(facts, sparing=False)
+
+    def _target_loosened(self, facts: Facts, *, sparing: bool) -> Verdict | None:
         times = ["ttft_slo_ms", "tpot_slo_ms", "latency_slo_ms", "deadline_hours"]
         rates = ["min_tokens_per_s", "peak_qps"]
         if self._any(facts, rates) and not self._any(facts, times):
-            return self._looser(facts, rates, more=False)
+            return self._looser(facts, rates, more=False, sparing=sparing)
         if facts["task"] == "inference":
             facts = self._with_limit(facts, times, "speed", "latency_ms", "latency_slo_ms")
-        return self._looser(facts, times, more=True)
+        return self._looser(facts, times, more=True, sparing=sparing)
 
     def _with_limit(self, facts: Facts, stated: list[str], part: str, figure: str, limit: str) -> Facts:
         """The facts with a limit a fifth above what the answer has, where none of these is stated."""
@@ -115,13 +129,14 @@ class Relations(Invariance):
         stated = [name for name in names if facts.get(name)]
         return self.chance.choice(stated) if stated else None
 
-    def _looser(self, facts: Facts, names: list[str], *, more: bool) -> Verdict | None:
+    def _looser(self, facts: Facts, names: list[str], *, more: bool, sparing: bool = False) -> Verdict | None:
         name = self._any(facts, names)
         if name is None:
             return None
         stated = {**facts, "objective": self._objective(facts)}
         looser = {**stated, name: stated[name] * (1.5 if more else 1 / 1.5)}
-        return stated, self._no_worse(stated, looser, f"{name} {stated[name]:g} -> {looser[name]:g}")
+        change = f"{name} {stated[name]:g} -> {looser[name]:g}"
+        return stated, self._no_worse(stated, looser, change, sparing=sparing)
 
     def _objective(self, facts: Facts) -> str:
         stated = facts.get("objective")
@@ -155,7 +170,9 @@ class Relations(Invariance):
             more = {**stated, "gpus_owned": [owned]}
         return stated, self._no_worse(stated, more, f"gpus_owned {more['gpus_owned']}", most=1.01)
 
-    def _no_worse(self, facts: Facts, wider: Facts, change: str, most: float = COSTLIER) -> str | None:
+    def _no_worse(
+        self, facts: Facts, wider: Facts, change: str, most: float = COSTLIER, *, sparing: bool = False
+    ) -> str | None:
         before, after = self.ask(facts), self.ask(wider)
         old, new, work = before["recommendation"], after["recommendation"], kind_of_work(before)
         if old is None:
@@ -167,8 +184,16 @@ class Relations(Invariance):
             worse = pair is not None and pair[1] > most * pair[0]
         else:
             pace = speed_ratio(new, old, work)
-            worse = pace is not None and pace < SLOWER
+            worse = pace is not None and pace < SLOWER / (self._worth_of_saved(old, new) if sparing else 1.0)
         return f"{change}, {facts['objective']}: {words(old, work)} becomes {words(new, work)}" if worse else None
+
+    def _worth_of_saved(self, old: Plan, new: Plan) -> float:
+        """How many times as fast the old plan may be for the cards that the new one saves; any, for whole machines."""
+        gpus = self.answers.advisor.knowledge.gpus
+        machines = [math.ceil(plan["count"] / max(1, gpus[plan["gpu"]].node_gpus)) for plan in (new, old)]
+        if machines[0] < machines[1]:
+            return math.inf
+        return float(GAIN_OF_DOUBLING ** math.log2(max(1.0, old["count"] / new["count"])))
 
     def doubled_load(self, facts: Facts) -> Verdict | None:
         """Twice the load: `cheapest` no cheaper for the whole."""
@@ -191,35 +216,41 @@ class Relations(Invariance):
 
     # ------------------------------------------------------------------ counting
 
-    def laws(self, workloads: Mapping[str, Facts], amount: int, seed: int) -> list[Law]:
-        """Every relation tried on so many workloads to which it applies, each with chances of its own."""
-        found = []
-        for name, relation in self._all():
-            self.chance = random.Random(f"{seed}/{name}")
-            says = " ".join((relation.__doc__ or "").split()).rstrip(".")
-            law = Law(name, says, BAR)
-            for workload, facts in workloads.items():
-                if law.applies >= amount:
-                    break
-                verdict = relation(facts)
-                if verdict is not None:
-                    law.judge(workload, *verdict)
-            found.append(law)
-        return found
+    def law(self, name: str, workloads: Mapping[str, Facts], amount: int, seed: int) -> Law:
+        """A relation tried on so many workloads to which it applies, with chances of its own."""
+        relation = getattr(self, _RELATIONS[name])
+        self.chance = random.Random(f"{seed}/{name.partition(',')[0]}")  # The same changes for both readings of one.
+        says = " ".join((relation.__doc__ or "").partition("\n\n")[0].split()).rstrip(".")
+        law = Law(name, says, None if says.startswith("For the record") else BAR)
+        for workload, facts in workloads.items():
+            if law.applies >= amount:
+                break
+            verdict = relation(facts)
+            if verdict is not None:
+                law.judge(workload, *verdict)
+        return law
 
-    def _all(self) -> Iterator[tuple[str, Callable[[Facts], Verdict | None]]]:
-        yield from (
-            ("a lower price for the winner", self.lower_price),
-            ("a loser removed", self.without_a_loser),
-            ("a loser's price raised", self.costlier_loser),
-            ("a larger budget", self.more_budget),
-            ("a looser target", self.looser_target),
-            ("one more provider or card allowed", self.one_more_choice),
-            ("a doubled load", self.doubled_load),
-            ("another order of facts", self.another_order),
-            ("another spelling of values", self.another_spelling),
-            ("an assumption stated", self.saying_what_was_assumed),
-            ("two percent", self.two_percent),
-            ("more cards owned", self.owning_more),
-            ("a fact beside the point", self.beside_the_point),
-        )
+
+#: The relations by name, in the order of the report.
+_RELATIONS = {
+    "a lower price for the winner": "lower_price",
+    "a loser removed": "without_a_loser",
+    "a loser's price raised": "costlier_loser",
+    "a larger budget": "more_budget",
+    "a looser target": "looser_target",
+    "a looser target, by speed alone": "looser_target_by_speed_alone",
+    "one more provider or card allowed": "one_more_choice",
+    "a doubled load": "doubled_load",
+    "another order of facts": "another_order",
+    "another spelling of values": "another_spelling",
+    "an assumption stated": "saying_what_was_assumed",
+    "two percent": "two_percent",
+    "two percent, limits apart": "two_percent_by_choice",
+    "more cards owned": "owning_more",
+    "a fact beside the point": "beside_the_point",
+}
+
+
+def relation_names() -> tuple[str, ...]:
+    """The relations that are tried."""
+    return tuple(_RELATIONS)

@@ -1,4 +1,9 @@
-from .candidates import candidate_plans as candidate_plans, gpus_to_plan as gpus_to_plan
+from .candidates import (
+    NOT_TO_BE_HAD as NOT_TO_BE_HAD,
+    candidate_plans as candidate_plans,
+    gpus_not_to_be_had as gpus_not_to_be_had,
+    gpus_to_plan as gpus_to_plan,
+)
 from .constants import PlanConstants as PlanConstants
 from .costs.comparison import (
     ComparisonSays as ComparisonSays,

@@ -107,6 +107,18 @@ def _found(maker: PlanMaker, which: Ints, picks: Picks) -> Found:
     return maker.found(columns, gpu, layouts, usual, tuple(picks.why.tolist()), picks.timed)
 
 
+#: Why a GPU that plans could use is in none of them.
+NOT_TO_BE_HAD = "nobody was seen to rent it out or to sell it; name it in gpu_candidates to plan with it"
+
+
+def gpus_not_to_be_had(facts: Facts, knowledge: Knowledge) -> list[Gpu]:
+    """The GPUs that ``gpus_to_plan`` leaves out because nobody was seen to rent them out or to sell them."""
+    if "gpu_candidates" in facts:
+        return []
+    out = {gpu.id for gpu in gpus_to_plan(facts, knowledge)} | _ids(facts, "gpu_excluded", knowledge)
+    return [gpu for gpu in knowledge.plannable if gpu.id not in knowledge.priced_ids and gpu.id not in out]
+
+
 def gpus_to_plan(facts: Facts, knowledge: Knowledge) -> list[Gpu]:
     """Plannable GPUs, restricted and reduced as the user said; names may be ids, families or series.
 

@@ -16,6 +16,10 @@ from whichgpu.engine.plans.targets import missed, shortfall, times_missed
 from whichgpu.engine.sizing import Bools, Floats, Ints
 
 
+#: Standard deviations of a Poisson number above its mean that it exceeds at one moment in a hundred.
+_DEVIATIONS = 2.33
+
+
 class _Replicas(NamedTuple):
     """Splits of one replica, a row for each GPU and split."""
 
@@ -154,11 +158,11 @@ def _speed(sizes: PlanSizes, replicas: _Replicas, number: Ints) -> dict[str, Flo
 
 
 def _steadied(needed: Ints) -> Ints:
-    """Numbers of replicas rounded up, from sixteen on, to four binary digits: to steps of an eighth or less.
+    """Numbers of replicas rounded up, from eight on, to three binary digits: to steps of a quarter or less.
 
     Rates are less certain than that; and a load that is a little larger then rarely takes another number.
     """
-    step = 1 << np.maximum(np.frexp(needed)[1] - 4, 0)
+    step = 1 << np.maximum(np.frexp(needed)[1] - 3, 0)
     found: Ints = -(-needed // step) * step
     return found
 
@@ -174,9 +178,10 @@ def _more(sizes: PlanSizes, speed: dict[str, Floats], number: Ints, slow: Bools)
 
 
 def _present(sizes: PlanSizes, speed: dict[str, Floats]) -> Ints:
-    """Requests in flight of each row: of more replicas some are idle."""
-    in_flight = np.ceil(np.nan_to_num(speed.get("in_flight", np.zeros(len(speed["qps"]))), nan=1.0))
-    return np.maximum(sizes.job.concurrency, in_flight).astype(np.int64)
+    """The most requests in flight of each row: of more replicas some are idle. At a stated rate they come by chance."""
+    mean = np.nan_to_num(speed.get("in_flight", np.zeros(len(speed["qps"]))), nan=1.0)
+    at_once = mean + _DEVIATIONS * np.sqrt(mean) if sizes.rate_stated else mean
+    return np.maximum(sizes.job.concurrency, np.ceil(at_once)).astype(np.int64)
 
 
 def _with_load(sizes: PlanSizes, replicas: _Replicas, needed: Ints, smallest: Ints) -> _Served:
@@ -187,26 +192,29 @@ def _with_load(sizes: PlanSizes, replicas: _Replicas, needed: Ints, smallest: In
     # Whole machines.
     whole = fabrics.rounded_up(fabric, first * width)
     whole = np.where(met & (whole > first * width) & (whole % width == 0), whole // width, 0)
-    inside = np.minimum(fabrics.node_gpus, fabrics.most)[fabric]
+    # Doubled from either on: a looser target that fewer replicas meet then leaves whole machines among what is tried.
+    starts, inside = np.column_stack([first, whole]), np.minimum(fabrics.node_gpus, fabrics.most)[fabric]
     doublings = max(0, int((inside // (first * width)).max(initial=0)).bit_length() - 1)
-    doubled = first[:, None] << np.arange(doublings + 1)
-    tried = met[:, None] & (doubled * width[:, None] <= inside[:, None])
+    numbers = starts[:, :, None] << np.arange(doublings + 1)
+    more = numbers[:, :, 1:]
+    tried = met[:, None, None] & (more * width[:, None, None] <= inside[:, None, None])
     if not sizes.batch:
         present = np.full(len(first), sizes.job.concurrency)
         if sizes.rate_stated:
             present = _present(sizes, _speed(sizes, replicas, first))
-        tried &= doubled // 2 < present[:, None]
-    numbers = np.column_stack([first, whole, np.where(tried, doubled, 0)[:, 1:]])
-    row, column = np.nonzero(numbers)
+        tried &= more // 2 < present[:, None, None]
+    numbers[:, :, 1:] = np.where(tried, more, 0)
+    row, start, doubling = np.nonzero(numbers)
     found = replicas.take(row)
-    layouts = found.times(numbers[row, column])
+    layouts = found.times(numbers[row, start, doubling])
     speed = _speed(sizes, found, layouts.data)
-    faster = _faster(sizes, speed, row, column)
+    faster = _faster(sizes, speed, 2 * row + start, doubling)
     if sizes.goals.stated:
         why = np.array("meets the target")
     else:
         why = np.where(layouts.data == 1, "wider split for speed", "replicas that memory needs")
-    why = np.where(column == 1, "meets the target", np.where(column > 1, "more replicas for speed", why))
+    whole_machines = (start == 1) & (doubling == 0)
+    why = np.where(doubling > 0, "more replicas for speed", np.where(whole_machines, "meets the target", why))
     alone = np.where(found.least == 1, "one replica", "replicas that memory needs")
     per_s = rate(speed) if sizes.batch else capacity(speed)
     per_s = np.where(per_s > 0, per_s, np.nan_to_num(speed["qps"]))
@@ -216,23 +224,20 @@ def _with_load(sizes: PlanSizes, replicas: _Replicas, needed: Ints, smallest: In
     roomier = (least > 1) & (found.layouts.width == 2 * least)
     good = ~missed(sizes.goals, speed) if sizes.goals.stated else np.ones(len(row), np.bool_)
     picks = picks_of(found.place, layouts, np.where(met[row], why, alone))
-    return _Served(picks, good, time, per_s, roomier | (column == 1)).take(faster)
+    return _Served(picks, good, time, per_s, roomier | whole_machines).take(faster)
 
 
-def _faster(sizes: PlanSizes, speed: dict[str, Floats], row: Ints, column: Ints) -> Bools:
-    """Which numbers of replicas stay: the first, whole machines, and doublings as long as each one gains enough."""
+def _faster(sizes: PlanSizes, speed: dict[str, Floats], chain: Ints, doubling: Ints) -> Bools:
+    """Which numbers of replicas stay: the first of each chain, and doublings as long as each one gains enough."""
     if sizes.batch:
         pace = np.nan_to_num(rate(speed))
     else:
         latency = np.nan_to_num(mean_latency_ms(speed))
         pace = np.where(latency > 0, 1e3 / np.where(latency > 0, latency, 1.0), 0.0)
-    stays = np.ones(len(row), np.bool_)
-    chain = np.flatnonzero(column != 1)
-    pace, link = pace[chain], row[chain]
     before = np.concatenate([np.zeros(1), pace[:-1]])
-    slower = (column[chain] > 1) & ~((pace > 0) & (before > 0) & (pace >= before * sizes.least_gain))
+    slower = (doubling > 0) & ~((pace > 0) & (before > 0) & (pace >= before * sizes.least_gain))
     slower_so_far = np.cumsum(slower)
-    stays[chain] = slower_so_far == slower_so_far[np.searchsorted(link, link)]
+    stays: Bools = slower_so_far == slower_so_far[np.searchsorted(chain, chain)]
     return stays
 
 

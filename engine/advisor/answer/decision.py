@@ -116,7 +116,7 @@ def decision_dict(
         "alternatives": [{**beside(entry), **below_answer(entry, outcome)} for entry in alternatives],
         "outranked": outranked(outcome, shown) if full and traced else [],
         "candidates": [candidate_dict(c, outcome, knowledge, rules, vocabulary) for c in outcome.candidates],
-        "rejected": [*rejected_list(outcome, vocabulary), *passed_over(outcome, shown)] if full else [],
+        "rejected": [*rejected_list(outcome, vocabulary), *passed_over(outcome, shown, knowledge)] if full else [],
         "phases": [
             {"phase": name, "recommendation": in_words(judged) if judged else None} for name, judged in outcome.phases
         ],

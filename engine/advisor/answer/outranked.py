@@ -10,8 +10,9 @@ from whichgpu.engine.advisor.answer.wording import because, fallback_text
 from whichgpu.engine.advisor.losses import Loss
 from whichgpu.engine.advisor.outcome import Judged, Outcome
 from whichgpu.engine.advisor.rank import Objective
+from whichgpu.engine.catalogue import Gpu, Knowledge
 from whichgpu.engine.core import Facts, number
-from whichgpu.engine.plans import Plan, fabric_of, ladder
+from whichgpu.engine.plans import NOT_TO_BE_HAD, Plan, fabric_of, gpus_not_to_be_had, ladder
 from whichgpu.engine.rules import Rule, Vocabulary
 
 
@@ -51,11 +52,11 @@ def outranked(outcome: Outcome, shown: Sequence[Judged]) -> list[plan_types.Outr
     ]
 
 
-def passed_over(outcome: Outcome, shown: Sequence[Judged]) -> list[part_types.Rejection]:
-    """Those plans, and the counts that were not planned, as rejections: without a rule, each with its reason."""
+def passed_over(outcome: Outcome, shown: Sequence[Judged], knowledge: Knowledge) -> list[part_types.Rejection]:
+    """Those plans, and counts and GPUs that were not planned, as rejections without a rule, each with its reason."""
     found: dict[tuple[str, str], part_types.Rejection] = {}
     for entry in _rest(outcome, shown):
-        _add(found, entry.ranked.plan, [entry.ranked.plan.count], _reason(entry, outcome))
+        _add(found, entry.ranked.plan.gpu, [entry.ranked.plan.count], _reason(entry, outcome))
     if outcome.round is not None:
         by_gpu: dict[str, list[Plan]] = {}
         for plan in outcome.round.plans:
@@ -63,6 +64,9 @@ def passed_over(outcome: Outcome, shown: Sequence[Judged]) -> list[part_types.Re
         stated = "num_gpus" in outcome.intake.facts
         for plans in by_gpu.values():
             _add_unplanned(found, plans, stated=stated)
+        for gpu in gpus_not_to_be_had(outcome.intake.facts, knowledge):
+            inside = fabric_of(gpu).node_gpus
+            _add(found, gpu, ladder(inside, inside), NOT_TO_BE_HAD)
     return [found[key] for key in sorted(found)]
 
 
@@ -94,33 +98,31 @@ def _add_unplanned(found: dict[tuple[str, str], part_types.Rejection], plans: Se
     if first.memory is None or (stated and not fitting):
         return
     if stated:
-        _add(found, first, usual, "another number of GPUs is stated")
+        _add(found, first.gpu, usual, "another number of GPUs is stated")
         return
     least = min(fitting, default=min(planned))  # Where none holds the job, the most in one machine was planned.
     fewer = [count for count in usual if count < least]
-    _add(found, first, fewer, "fewer do not hold the job, or do not meet its targets")
+    _add(found, first.gpu, fewer, "fewer do not hold the job, or do not meet its targets")
     if not fitting:
         return
     more = [count for count in usual if count > least]
     if all(plan.facts.get("plan.meets_target") is False for plan in plans):
-        _add(found, first, more, "more of them were not found to meet the stated targets either")
+        _add(found, first.gpu, more, "more of them were not found to meet the stated targets either")
     else:
-        _add(found, first, more, "more than memory, targets and load call for, or too little faster for twice the GPUs")
+        _add(
+            found,
+            first.gpu,
+            more,
+            "more than memory, targets and load call for, or too little faster for twice the GPUs",
+        )
 
 
-def _add(found: dict[tuple[str, str], part_types.Rejection], plan: Plan, counts: Sequence[int], reason: str) -> None:
+def _add(found: dict[tuple[str, str], part_types.Rejection], gpu: Gpu, counts: Sequence[int], reason: str) -> None:
     if not counts:
         return
     entry = found.setdefault(
-        (plan.gpu.id, reason),
-        {
-            "gpu": plan.gpu.id,
-            "family": plan.gpu.family,
-            "rule": None,
-            "reason": reason,
-            "counts": [],
-            "sources": [],
-        },
+        (gpu.id, reason),
+        {"gpu": gpu.id, "family": gpu.family, "rule": None, "reason": reason, "counts": [], "sources": []},
     )
     entry["counts"] = sorted({*entry["counts"], *counts})
 

@@ -20,6 +20,7 @@ from whichgpu.engine.explain.rerun import (
     with_changes,
 )
 from whichgpu.engine.explain.whynot import WhyNot, why_not
+from whichgpu.engine.plans import NOT_TO_BE_HAD
 from whichgpu.engine.records.again import decide_again, recorded_facts
 
 
@@ -107,6 +108,21 @@ def test_a_rejected_gpu_comes_with_rule_and_values(decided: Decided, advisor: Ad
     assert all(step.steps for step in found.rejections)
     assert found.search is not None
     assert not found.search.complete
+
+
+def test_gpus_that_nobody_rents_out_or_sells_are_named_unless_the_user_speaks_of_them(
+    advisor: Advisor, decide: Callable[..., dict[str, Any]]
+) -> None:
+    def left_out(**facts: Any) -> set[str]:
+        answer = decide(task="inference", model_name="llama-3.1-8b", **facts)
+        return {entry["gpu"] for entry in answer["rejected"] if entry["reason"] == NOT_TO_BE_HAD}
+
+    knowledge = advisor.knowledge
+    unpriced = {gpu.id for gpu in knowledge.plannable} - knowledge.priced_ids
+    one = min(unpriced)
+    assert left_out() == unpriced
+    assert left_out(gpu_excluded=[one]) == left_out(current_gpu=one) == unpriced - {one}
+    assert left_out(gpu_candidates=[one, "nvidia-l4"]) == set()
 
 
 def test_other_standings(decided: Decided, advisor: Advisor, decide: Callable[..., dict[str, Any]]) -> None:
