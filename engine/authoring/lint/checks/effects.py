@@ -168,12 +168,7 @@ def _numbers_read(rules: list[Rule], context: LintContext) -> dict[str, set[floa
     found: dict[str, set[float]] = {}
     for unit, number in _compared(rules, context):
         found.setdefault(unit, set()).add(number)
-    stated = {
-        (said.of, said.number)
-        for rule in rules
-        for name in rule.encodes
-        for said in context.heuristic_numbers.get(name, ())
-    }
+    stated = {(said.of, said.number) for rule in rules for said in context.stated_by(rule)}
     for of, number in stated:
         fact = context.vocabulary.fact(of)
         found.setdefault((fact.unit or "") if fact else of, set()).add(number)

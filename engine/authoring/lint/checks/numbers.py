@@ -37,12 +37,12 @@ def heuristic_threshold(context: LintContext) -> Iterator[Finding]:
     9; a band agrees if a stated number lies in it; a percentage agrees as well with what is missing to a hundred.
     """
     for rule in context.rulebook.rules:
-        stated = {number for name in rule.encodes for number in context.heuristic_numbers.get(name, ())}
+        stated = context.stated_by(rule)
         if stated:
             yield from _disagreeing(rule, stated, context)
 
 
-def _disagreeing(rule: Rule, stated: set[StatedNumber], context: LintContext) -> Iterator[Finding]:
+def _disagreeing(rule: Rule, stated: frozenset[StatedNumber], context: LintContext) -> Iterator[Finding]:
     limits = [(c, *found) for c in rule.when for found in _limits(c.expr)]
     for fact in sorted({fact for _, fact, _, _ in limits}):
         unit = context.vocabulary.facts[fact].unit
