@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from whichgpu.engine.advisor import Advisor, known_names
-from whichgpu.engine.authoring.guides.guides import guide_folders
+from whichgpu.engine.authoring.guides.guides import catalogue_of, guide_folders, uncarried as uncarried_by
 from whichgpu.engine.authoring.guides.statements import sections as sections_of, statements
 from whichgpu.engine.authoring.lint.checks import ALL_CHECKS
 from whichgpu.engine.authoring.lint.finding import CatalogueView, Finding, LintContext, Statement, allowance_on
@@ -34,6 +34,7 @@ def lint_rulebook(
     calculated: Mapping[str, frozenset[str]] | None = None,
     statements: Mapping[str, Statement] | None = None,
     sections: Mapping[str, frozenset[str]] | None = None,
+    uncarried: Sequence[str] = (),
     models: Mapping[str, ModelSpec] | None = None,
     run_sources: frozenset[str] = frozenset(),
     catalogue: CatalogueView | None = None,
@@ -51,6 +52,7 @@ def lint_rulebook(
         calculated: the facts that calculators give, with those that each of them reads.
         statements: what each heuristic of the catalogue states.
         sections: by source the titles of its sections; a source without any is not checked.
+        uncarried: heuristics that nothing carries, and that are not set aside.
         models: those of the catalogue.
         run_sources: the sources that tell of measured runs.
         catalogue: GPUs and names that exist; what it lacks is not checked.
@@ -58,13 +60,15 @@ def lint_rulebook(
     """
     given = frozenset(produced)
     settled_by_rules = {fact for rule in rulebook.rules for fact in rule.writes} - frozenset(calculated or {})
-    regions = Regions(rulebook, vocabulary, given - settled_by_rules)
+    computed = given - settled_by_rules
+    regions = Regions(rulebook, vocabulary, computed)
     context = LintContext(
         rulebook,
         vocabulary,
         known,
         today,
         regions,
+        Regions(rulebook, vocabulary, computed, by_hand=False),
         given,
         frozenset(consumed),
         calculated or {},
@@ -74,6 +78,7 @@ def lint_rulebook(
         models or {},
         run_sources,
         sections or {},
+        tuple(uncarried),
         tuple(required),
     )
     places = {rule.id: rule.place for rule in rulebook.rules}
@@ -109,6 +114,7 @@ def inspect(advisor: Advisor, today: date, required: Sequence[str] = ()) -> list
         run_sources=frozenset(key for key, source in advisor.knowledge.sources.items() if source.runs),
         statements=said,
         sections=sections_of(said.values(), advisor.knowledge.sources),
+        uncarried=uncarried_by(advisor),
         catalogue=catalogue_view(advisor.knowledge),
         required=required,
     )
@@ -130,7 +136,8 @@ def _in_layers(finding: Finding, advisor: Advisor, below: set[str]) -> bool:
         return False
     own = locate("rules").resolve()
     if finding.place is None:
-        return finding.rule in advisor.rules
+        of_layers = {entry["id"] for entry in catalogue_of(*guide_folders(advisor)[1:])}
+        return finding.rule in advisor.rules or finding.rule in of_layers
     path = Path(finding.place.path).resolve()
     return any(path.is_relative_to(folder.resolve()) for folder in advisor.folders if folder.resolve() != own)
 

@@ -105,6 +105,7 @@ class LintContext(Struct, frozen=True):
     known: KnownNames
     today: datetime.date
     regions: Regions
+    derived: Regions  # the same where nobody states by hand what rules derive
     produced: frozenset[str] = frozenset()  # facts that calculators, look-ups and plans produce
     consumed: frozenset[str] = frozenset()  # facts that calculators and the pipeline read
     calculated: Mapping[str, frozenset[str]] = field(default_factory=dict)  # calculators' outputs: what each reads
@@ -114,6 +115,7 @@ class LintContext(Struct, frozen=True):
     models: Mapping[str, ModelSpec] = field(default_factory=dict)  # of the catalogue
     run_sources: frozenset[str] = frozenset()  # sources that tell of measured runs
     sections: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by source the titles of its sections
+    uncarried: tuple[str, ...] = ()  # heuristics that nothing carries, and that are not set aside
     required: tuple[str, ...] = ()  # what every rule has to state of who answers for it
 
     def stated_by(self, rule: Rule) -> frozenset[StatedNumber]:

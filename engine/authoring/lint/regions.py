@@ -57,6 +57,8 @@ class Regions:
         vocabulary: Vocabulary,
         computed: Iterable[str] = (),
         extra: Iterable[tuple[str, Scalar]] = (),
+        *,
+        by_hand: bool = True,
     ) -> None:
         """Prepare.
 
@@ -65,9 +67,12 @@ class Regions:
             vocabulary: the facts.
             computed: facts that calculators and the pipeline give: what they are is not looked into.
             extra: constants by fact that conditions from elsewhere will name.
+            by_hand: whether facts that rules derive may be stated where no rule gives them. Those that people are
+                asked for may be in any case.
         """
         self._rules = {rule.id: rule for rule in rulebook.rules}
         self._vocabulary = vocabulary
+        self._by_hand = by_hand
         self.conditions = Conditions(Domains((*_constants(rulebook), *extra), vocabulary), vocabulary)
         self._comparisons = self.conditions.comparisons
         self._above = overriders(self._rules)
@@ -200,7 +205,8 @@ class Regions:
         gives = [self.fires(rule) for rule, value in setters if classes.where("==", value) & wanted.mask]
         silent = (self.outside(self.fires(rule)) for rule, _ in setters)
         stated = wanted.mask
-        if self._vocabulary.facts[wanted.fact].role == "output":
+        fact = self._vocabulary.facts[wanted.fact]
+        if fact.role == "output" or not (self._by_hand or fact.question):
             stated &= classes.unknown
         return either(*gives, both(*silent, literal(wanted.fact, stated, wanted.full)))
 

@@ -39,6 +39,7 @@ CATALOGUE = CatalogueView(
     words={
         "gpu.series": frozenset({"small", "big"}),
         "gpu.name": frozenset({"Small", "Big"}),
+        "gpu.family": frozenset({"a100", "h200"}),
         "model_name": frozenset({"llama-8b"}),
         "default_model": frozenset({"llama-8b"}),
         "makers": frozenset({"acme"}),
@@ -82,6 +83,7 @@ def vocabulary() -> Vocabulary:
         FactDef(name="plan.tpot_ms", type="number", min=0, scope="plan", available="plan"),
         FactDef(name="gpu.name", type="text", scope="gpu", available="plan"),
         FactDef(name="gpu.series", type="text", scope="gpu", available="plan"),
+        FactDef(name="gpu.family", type="text", scope="gpu", available="plan"),
         FactDef(name="gpu.vram_gb", type="number", unit="GB", min=0, scope="gpu", available="plan"),
     ]
     codes = [Code(code=code, meaning="x") for code in ("W-X", "A-NVLINK", "A-SPOT")]
@@ -110,8 +112,9 @@ def complaints(load: Callable[[str], Rulebook], vocabulary: Vocabulary) -> Calla
     """What one check says about a rulebook, as text with places, fixes and examples."""
 
     def complaints(text: str, check: str) -> str:
+        rules = load(text)
         found = lint_rulebook(
-            load(text),
+            rules,
             vocabulary,
             KNOWN,
             TODAY,
@@ -120,6 +123,7 @@ def complaints(load: Callable[[str], Rulebook], vocabulary: Vocabulary) -> Calla
             calculated=CALCULATED,
             statements=STATED,
             sections=sections(STATED.values(), {}),
+            uncarried=() if any(rule.encodes for rule in rules.rules) else ("seven",),
             catalogue=CATALOGUE,
             required=("author", "approved_on") if check == "unsigned-rule" else (),
         )

@@ -192,8 +192,8 @@ def odd_magnitude(context: LintContext) -> Iterator[Finding]:
     """Number that looks like one in another unit.
 
     Why: a percentage written as a share (``< 0.7`` for ``< 70``) or megabytes for gigabytes load and never fire. The
-    number is held against all others that rules compare the same fact with, those that tests of other rules state, and
-    of a GPU's fact against the catalogue.
+    number that a rule compares a fact with, or sets it to, is held against all others of the fact in rules, those that
+    tests of other rules state, and of a GPU's fact against the catalogue.
 
     Bad::
 
@@ -203,11 +203,11 @@ def odd_magnitude(context: LintContext) -> Iterator[Finding]:
 
         when: [utilization_pct < 70]
     """
-    limits = _limits(context)
+    limits = [*_limits(context), *_set(context)]
     tested = _tested(context)
     spans = {name: (min(found), max(found)) for name, found in _amounts(context).items()}
-    for rule, condition, fact, value in limits:
-        others = [number for _, _, name, number in limits if name == fact and number != value]
+    for rule, said, fact, value, place in limits:
+        others = [number for _, _, name, number, _ in limits if name == fact and number != value]
         shown = [number for owner, number in tested.get(fact, ()) if owner != rule.id]
         known = [*others, *shown, *spans.get(fact, ())]
         percent = context.vocabulary.facts[fact].unit == "%" and value <= 1
@@ -217,16 +217,20 @@ def odd_magnitude(context: LintContext) -> Iterator[Finding]:
             usual = f"; others lie between {min(known):g} and {max(known):g}" if known else ""
             yield odd_magnitude.about(
                 rule,
-                f"`{condition.text}` in {rule.id} compares {fact} with {value:g}{usual}",
-                place=condition.place,
+                f"{said} {value:g}{usual}",
+                place=place,
                 fix="write the number in the unit of the fact" + (", percent" if percent else ""),
             )
 
 
-def _limits(context: LintContext) -> list[tuple[Rule, Condition, str, float]]:
+#: A rule, how a finding on its number begins, the fact, the number, and the place of a condition.
+_Amount = tuple[Rule, str, str, float, Place | None]
+
+
+def _limits(context: LintContext) -> list[_Amount]:
     """Every number above 0 that a condition compares a fact with."""
     return [
-        (rule, condition, fact, float(value))
+        (rule, f"`{condition.text}` in {rule.id} compares {fact} with", fact, float(value), condition.place)
         for rule in context.rulebook.rules
         for condition in rule.when
         for fact, value in dict.fromkeys(constants(condition.expr))
@@ -234,12 +238,21 @@ def _limits(context: LintContext) -> list[tuple[Rule, Condition, str, float]]:
     ]
 
 
+def _set(context: LintContext) -> Iterator[_Amount]:
+    """Every number above 0 that a rule sets a fact to."""
+    for rule in context.rulebook.rules:
+        for effect in rule.effects:
+            if isinstance(effect, SetFact) and isinstance(effect.expr, Const) and _positive(effect.expr.value):
+                yield rule, f"{rule.id} sets {effect.fact} to", effect.fact, float(effect.expr.value), None
+
+
 def _tested(context: LintContext) -> dict[str, list[tuple[str, float]]]:
     """By fact, the numbers above 0 that tests state, and of which rule."""
     found: dict[str, list[tuple[str, float]]] = {}
     for rule in context.rulebook.rules:
         for test in rule.tests:
-            for fact, value in (*test.given.items(), *test.plan.items()):
+            expected = test.expected.facts if test.expected else {}
+            for fact, value in (*test.given.items(), *test.plan.items(), *expected.items()):
                 if _positive(value):
                     found.setdefault(fact, []).append((rule.id, float(value)))
     return found

@@ -126,6 +126,31 @@ def another_subject(context: LintContext) -> Iterator[Finding]:
             )
 
 
+@check("warning")
+def uncarried_heuristic(context: LintContext) -> Iterator[Finding]:
+    """Heuristic of a guide that nothing carries.
+
+    Why: what a guide says was taken out with the last rule that encoded it, or never written. Rules, facts, figures and
+    disagreements carry what they list under ``encodes``; what the program carries itself stands in ``coverage.yaml``.
+
+    Bad::
+
+        heuristics:
+          - {id: slow-links, guide: fpt, section: "3.4", paraphrase: Slow links hold training up., numbers: []}
+
+    Good: and a rule that says so::
+
+        - id: slow-link-between-machines
+          encodes: [slow-links]
+
+    Silence: no remark silences it; write ``set_aside`` with its reason in ``coverage.yaml``.
+    """
+    for name in context.uncarried:
+        message = f"nothing carries the heuristic {name}, and it is not set aside"
+        fix = "encode it in a rule, or set it aside in coverage.yaml with the reason"
+        yield Finding(uncarried_heuristic.id, uncarried_heuristic.severity, message, name, fix=fix)
+
+
 def _texts(rule: Rule, context: LintContext) -> Iterator[str]:
     """All that a rule says: ids, titles, conditions and effects as written, and what their facts are called."""
     yield from (rule.id, rule.title, rule.because, rule.text)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check
 from whichgpu.engine.authoring.lint.formulas import opposite
-from whichgpu.engine.rules import Known, Or, Rule, Say, constants, to_nnf, written
+from whichgpu.engine.rules import Ask, FactRef, Known, Or, Rule, Say, constants, to_nnf, written
 
 
 @check("warning")
@@ -114,6 +114,34 @@ def _idle_lines(rule: Rule, context: LintContext) -> Iterator[Finding]:
             if not isinstance(part, Known) and regions.never(others, regions.true(part)):
                 message = f"the alternative `{written(part)}` in {rule.id} can never hold beside the other lines"
                 yield idle_line.about(rule, message, place=condition.place, fix=fix)
+
+
+@check("warning")
+def idle_question(context: LintContext) -> Iterator[Finding]:
+    """Question for a fact that is known wherever the rule fires.
+
+    Why: nobody is asked for what is known, so that the effect does nothing. Most often another fact is meant, or the
+    condition that it is unknown was forgotten.
+
+    Bad::
+
+        when: [serving, peak_qps > 10]
+        then: {ask: peak_qps}
+
+    Good::
+
+        when: [serving, peak_qps is unknown]
+        then: {ask: peak_qps}
+    """
+    regions = context.regions
+    for rule in context.rulebook.rules:
+        for effect in rule.effects:
+            if isinstance(effect, Ask) and not regions.never(regions.where(rule)):
+                unknown = regions.true(Known(FactRef(effect.fact), negated=True))
+                if regions.never(regions.where(rule), unknown):
+                    message = f"{rule.id} asks for {effect.fact}, which is known wherever it fires"
+                    fix = f"ask for another fact, or write `{effect.fact} is unknown`"
+                    yield idle_question.about(rule, message, fix=fix)
 
 
 _AMOUNT = re.compile(r"(?<![\w.,-])(?P<number>\d[\d,]*(?:\.\d+)?)\s*(?P<unit>GB|percent|%|hours|B\b|billion)")
