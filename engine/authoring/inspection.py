@@ -68,7 +68,7 @@ def lint_rulebook(
         known,
         today,
         regions,
-        Regions(rulebook, vocabulary, computed, by_hand=False),
+        regions.derived(),
         given,
         frozenset(consumed),
         calculated or {},

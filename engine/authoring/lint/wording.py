@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 
 _WORD = re.compile(r"[a-z]+\d*[a-z]*|\d+")
@@ -21,8 +22,13 @@ _COMMON = frozenset({
 
 def words_of(*texts: str) -> frozenset[str]:
     """The words of texts without their endings; names fall into their parts, common words are left out."""
-    found = (word for text in texts for word in _WORD.findall(re.sub(r"[_-]", " ", text.lower())))
-    return frozenset(_stem(word) for word in found if len(word) > 1 and not {word, _stem(word)} & _COMMON)
+    return frozenset().union(*map(_words, texts))
+
+
+@lru_cache(maxsize=16_384)  # The texts of facts stand behind many rules, and most rules outlast an edit.
+def _words(text: str) -> frozenset[str]:
+    found = {word for word in _WORD.findall(re.sub(r"[_-]", " ", text.lower())) if len(word) > 1}
+    return frozenset(stem for word in found if not {word, stem := _stem(word)} & _COMMON)
 
 
 def rarity(texts: Iterable[frozenset[str]]) -> dict[str, float]:
@@ -39,5 +45,8 @@ def share_said(words: frozenset[str], there: frozenset[str], tells: Mapping[str,
 
 
 def _stem(word: str) -> str:
-    ending = next((end for end in _ENDINGS if word.endswith(end) and len(word) - len(end) >= _SHORTEST), "")
-    return word.removesuffix(ending)
+    if word.endswith(_ENDINGS):
+        for ending in _ENDINGS:
+            if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST:
+                return word.removesuffix(ending)
+    return word

@@ -206,8 +206,11 @@ def odd_magnitude(context: LintContext) -> Iterator[Finding]:
     limits = [*_limits(context), *_set(context)]
     tested = _tested(context)
     spans = {name: (min(found), max(found)) for name, found in _amounts(context).items()}
+    by_fact: dict[str, list[float]] = {}
+    for _, _, fact, value, _ in limits:
+        by_fact.setdefault(fact, []).append(value)
     for rule, said, fact, value, place in limits:
-        others = [number for _, _, name, number, _ in limits if name == fact and number != value]
+        others = [number for number in by_fact[fact] if number != value]
         shown = [number for owner, number in tested.get(fact, ()) if owner != rule.id]
         known = [*others, *shown, *spans.get(fact, ())]
         percent = context.vocabulary.facts[fact].unit == "%" and value <= 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 
 from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check
 from whichgpu.engine.authoring.lint.wording import rarity, share_said, words_of
@@ -174,8 +175,9 @@ def _nearest_statement(
     return max(others, key=lambda name: others[name], default=None)
 
 
-def _parts(text: str) -> list[str]:
-    return _PART.findall(text.lower().replace("'", ""))
+@lru_cache(maxsize=2048)
+def _parts(text: str) -> tuple[str, ...]:
+    return tuple(_PART.findall(text.lower().replace("'", "")))
 
 
 def _names(cited: str, title: str) -> bool:
