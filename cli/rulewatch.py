@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from whichgpu import Advisor
-from whichgpu.cli.commands.rules_test import run_all
+from whichgpu.cli.commands.rules_test import run_tests
 from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph
 from whichgpu.cli.render.figures import count_of
 from whichgpu.cli.render.rules import result_blocks, shown_place
@@ -33,12 +33,19 @@ from whichgpu.engine.authoring import (
 Answer = Mapping[str, Any]
 
 
-class Snapshot(Struct, frozen=True):
-    """The state of the rules at one moment."""
+class Checked(Struct, frozen=True):
+    """What the checks and the tests inside rules say at one moment; workloads are not answered yet."""
 
     advisor: Advisor
     findings: tuple[Finding, ...]
     tests: tuple[TestResult, ...]
+    touched: Touched | None = None  # what an edit touches beside a look before; None for everything
+
+
+class Snapshot(Struct, frozen=True):
+    """The state of the rules at one moment."""
+
+    checked: Checked
     scenarios: tuple[ScenarioResult, ...]
     answers: Mapping[str, Answer]
 
@@ -56,43 +63,40 @@ def stamps(folders: Iterable[Path]) -> dict[str, tuple[int, int]]:
     return found
 
 
-def snapshot(advisor: Advisor, folders: list[Path], moment: datetime, last: Snapshot | None = None) -> Snapshot:
-    """Check, test, and answer the workloads of all scenarios; beside a ``last`` look, those that an edit can touch."""
+def check(advisor: Advisor, moment: datetime, last: Snapshot | None = None) -> Checked:
+    """Check the rules and run their tests; beside a ``last`` look, the tests that an edit can touch."""
     findings = tuple(f for f in inspect(advisor, moment.date()) if f.severity != "info")
-    touched = touched_by(last.advisor, advisor) if last else None
-    if last is not None and touched is not None:
-        return _again(last, touched, findings, folders, moment)
-    answers: dict[str, Answer] = {}
-
-    def keep(scenario: Scenario, decision: Mapping[str, Any]) -> None:
-        answers[scenario.id] = brief(decision)
-
-    tests, scenarios = run_all(advisor, folders, moment, keep=keep)
-    return Snapshot(advisor, findings, tuple(tests), tuple(scenarios), answers)
-
-
-def _again(
-    last: Snapshot, touched: Touched, findings: tuple[Finding, ...], folders: list[Path], moment: datetime
-) -> Snapshot:
-    """The state after an edit of rules: what it cannot touch is as it was."""
-    advisor, answers = touched.advisor, dict(last.answers)
-    kept = [each for each in last.tests if each.rule in advisor.rules and each.rule not in touched.rules]
+    touched = touched_by(last.checked.advisor, advisor) if last else None
+    if last is None or touched is None:
+        return Checked(advisor, findings, tuple(run_tests(advisor, moment)))
+    kept = [each for each in last.checked.tests if each.rule in advisor.rules and each.rule not in touched.rules]
     names = tuple(sorted(touched.rules & advisor.rules.keys()))
-    tests = [*kept, *(run_all(advisor, folders, moment, names)[0] if names else ())]
-    before = {each.scenario.id: each for each in last.scenarios}
+    tests = [*kept, *(run_tests(advisor, moment, names) if names else ())]
+    return Checked(advisor, findings, tuple(sorted(tests, key=_place_of)), touched)
+
+
+def answer(checked: Checked, folders: list[Path], moment: datetime, last: Snapshot | None = None) -> Snapshot:
+    """Answer the workloads of all scenarios; beside a ``last`` look, those that the edit can touch."""
+    advisor, touched = checked.advisor, checked.touched
+    answers = dict(last.answers) if last else {}
+    before = {each.scenario.id: each for each in last.scenarios} if last else {}
 
     def decide(scenario: Scenario) -> Mapping[str, Any]:
         decision = advisor.decide(scenario.given, decided_at=moment).to_dict(full=needs_all(scenario))
         answers[scenario.id] = brief(decision)
         return decision
 
-    scenarios = []
+    scenarios: list[ScenarioResult] = []
     for scenario in load_scenarios(folders, advisor.rulebook, advisor.knowledge):
         result = before.get(scenario.id)
-        same = result is not None and result.scenario == scenario and not touched.meets(scenario.given)
-        scenarios += [result] if same and result else run_scenarios([scenario], decide, advisor.knowledge)
-    answers = {scenario.scenario.id: answers[scenario.scenario.id] for scenario in scenarios}
-    return Snapshot(advisor, findings, tuple(sorted(tests, key=_place_of)), tuple(scenarios), answers)
+        if result and touched and result.scenario == scenario and not touched.meets(scenario.given):
+            scenarios.append(result)
+        else:
+            scenarios += run_scenarios([scenario], decide, advisor.knowledge)
+    answered = {
+        result.scenario.id: answers[result.scenario.id] for result in scenarios if result.scenario.id in answers
+    }
+    return Snapshot(checked, tuple(scenarios), answered)
 
 
 def _place_of(result: TestResult) -> tuple[str, int]:
@@ -110,10 +114,10 @@ def brief(decision: Mapping[str, Any]) -> Answer:
     }
 
 
-def report(old: Snapshot | None, new: Snapshot) -> list[Block]:
-    """The state in a few lines; beside an older one, what became of it."""
+def report(old: Snapshot | None, new: Checked) -> list[Block]:
+    """Findings and tests in a few lines; beside an older look, what became of the findings."""
     blocks: list[Block] = []
-    before = {_key(finding) for finding in old.findings} if old else set()
+    before = {_key(finding) for finding in old.checked.findings} if old else set()
     after = {_key(finding) for finding in new.findings}
     fresh = [finding for finding in new.findings if _key(finding) not in before]
     if fresh:
@@ -122,10 +126,12 @@ def report(old: Snapshot | None, new: Snapshot) -> list[Block]:
     gone = len(before - after)
     if gone:
         blocks.append(Paragraph(f"{count_of(gone, 'finding')} gone."))
-    blocks += [*result_blocks(new.tests), *scenario_blocks(new.scenarios)]
-    if old is not None:
-        blocks += _answers(old.answers, new.answers)
-    return blocks
+    return [*blocks, *result_blocks(new.tests)]
+
+
+def report_answers(old: Snapshot | None, new: Snapshot) -> list[Block]:
+    """The scenarios, and beside an older look which of them are answered otherwise."""
+    return [*scenario_blocks(new.scenarios), *(_answers(old.answers, new.answers) if old else ())]
 
 
 def _key(finding: Finding) -> tuple[str, str | None, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -92,35 +92,33 @@ def run_all(
     moment: datetime,
     names: tuple[str, ...] = (),
     pattern: str | None = None,
-    keep: Callable[[Scenario, Mapping[str, Any]], None] | None = None,
     *,
     guides: bool = False,
 ) -> tuple[list[TestResult], list[ScenarioResult]]:
-    """The results of the tests inside rules, and of the scenarios; names of rules leave the scenarios out.
-
-    ``keep`` is given each scenario with the decision on it.
-    """
-    _check_names(advisor, names)
-    chosen = _chosen(advisor, names, pattern)
-
-    def whole(given: Mapping[str, object]) -> tuple[Mapping[str, Any], Knowledge]:
-        return advisor.decide(given, decided_at=moment).to_dict(), advisor.knowledge
-
-    tests = run_rule_tests(
-        advisor.rulebook, RuleTestFacts(advisor).facts_for, advisor.vocabulary, rules=chosen, decide=whole
-    )
+    """The results of the tests inside rules, and of the scenarios; names of rules leave the scenarios out."""
+    tests = run_tests(advisor, moment, names, pattern)
     if names:
         return tests, []
     found = load_scenarios(folders, advisor.rulebook, advisor.knowledge, guides=guides)
     wanted = [scenario for scenario in found if pattern is None or fnmatchcase(scenario.id, pattern)]
 
     def decide(scenario: Scenario) -> Mapping[str, Any]:
-        decision = advisor.decide(scenario.given, decided_at=moment).to_dict(full=needs_all(scenario))
-        if keep is not None:
-            keep(scenario, decision)
-        return decision
+        return advisor.decide(scenario.given, decided_at=moment).to_dict(full=needs_all(scenario))
 
     return tests, run_scenarios(wanted, decide, advisor.knowledge)
+
+
+def run_tests(
+    advisor: Advisor, moment: datetime, names: tuple[str, ...] = (), pattern: str | None = None
+) -> list[TestResult]:
+    """The results of the tests inside all rules, or those that are named. Raises InputError for a name of none."""
+    _check_names(advisor, names)
+
+    def whole(given: Mapping[str, object]) -> tuple[Mapping[str, Any], Knowledge]:
+        return advisor.decide(given, decided_at=moment).to_dict(), advisor.knowledge
+
+    chosen, facts_for = _chosen(advisor, names, pattern), RuleTestFacts(advisor).facts_for
+    return run_rule_tests(advisor.rulebook, facts_for, advisor.vocabulary, rules=chosen, decide=whole)
 
 
 def _chosen(advisor: Advisor, names: tuple[str, ...], pattern: str | None) -> list[str] | None:

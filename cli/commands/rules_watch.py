@@ -12,7 +12,7 @@ from whichgpu.cli.exits import tell
 from whichgpu.cli.options import rules_options
 from whichgpu.cli.render.blocks import Paragraph
 from whichgpu.cli.rulefolders import folders_of
-from whichgpu.cli.rulewatch import Snapshot, report, snapshot, stamps
+from whichgpu.cli.rulewatch import Snapshot, answer, check, report, report_answers, stamps
 from whichgpu.engine.core import WhichgpuError
 
 
@@ -21,7 +21,7 @@ from whichgpu.engine.core import WhichgpuError
     "--every",
     metavar="SECONDS",
     type=click.FloatRange(0.01, 60),
-    default=0.5,
+    default=0.1,
     show_default=True,
     help="How often to look.",
 )
@@ -48,10 +48,16 @@ def _round(rules: tuple[str, ...], builtin: bool, last: Snapshot | None) -> Snap
     """One look at the rules. Rules that cannot be read are told, and compared again once they can be."""
     began = time.perf_counter()
     try:
-        found = snapshot(load(rules, builtin=builtin), folders_of(rules, builtin=builtin), now(), last)
+        advisor, moment = load(rules, builtin=builtin), now()
+        checked = check(advisor, moment, last)
+        took = time.perf_counter() - began
+        # Checks and tests are shown at once: answering workloads takes longer than both.
+        output.emit_blocks([*report(last, checked), Paragraph(f"Checked and tested in {took:.1f} s.")], "text")
+        found = answer(checked, folders_of(rules, builtin=builtin), moment, last)
     except WhichgpuError as error:
         tell(error)
         return last
     took = time.perf_counter() - began
-    output.emit_blocks([*report(last, found), Paragraph(f"Looked at in {took:.1f} s. Ctrl-C ends.")], "text")
+    ends = Paragraph(f"Looked at in {took:.1f} s. Ctrl-C ends.")
+    output.emit_blocks([*report_answers(last, found), ends], "text")
     return found

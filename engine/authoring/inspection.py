@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from whichgpu.engine.advisor import Advisor, known_names
-from whichgpu.engine.authoring.guides.guides import catalogue_of, guide_folders
+from whichgpu.engine.authoring.guides.guides import catalogue_of, guide_folders, uncarried as uncarried_by
+from whichgpu.engine.authoring.guides.statements import sections as sections_of, statements
 from whichgpu.engine.authoring.lint.checks import ALL_CHECKS
-from whichgpu.engine.authoring.lint.finding import CatalogueView, Finding, LintContext, StatedNumber, allowance_on
+from whichgpu.engine.authoring.lint.finding import CatalogueView, Finding, LintContext, Statement, allowance_on
 from whichgpu.engine.authoring.lint.regions import Regions
 from whichgpu.engine.catalogue import Knowledge, ModelSpec
 from whichgpu.engine.core import locate, registered
@@ -32,7 +32,9 @@ def lint_rulebook(
     produced: Iterable[str] = (),
     consumed: Iterable[str] = (),
     calculated: Mapping[str, frozenset[str]] | None = None,
-    heuristic_numbers: Mapping[str, frozenset[StatedNumber]] | None = None,
+    statements: Mapping[str, Statement] | None = None,
+    sections: Mapping[str, frozenset[str]] | None = None,
+    uncarried: Sequence[str] = (),
     models: Mapping[str, ModelSpec] | None = None,
     run_sources: frozenset[str] = frozenset(),
     catalogue: CatalogueView | None = None,
@@ -48,7 +50,9 @@ def lint_rulebook(
         produced: facts that calculators and the pipeline give.
         consumed: facts that calculators and the pipeline read.
         calculated: the facts that calculators give, with those that each of them reads.
-        heuristic_numbers: the numbers that each heuristic of the catalogue states.
+        statements: what each heuristic of the catalogue states.
+        sections: by source the titles of its sections; a source without any is not checked.
+        uncarried: heuristics that nothing carries, and that are not set aside.
         models: those of the catalogue.
         run_sources: the sources that tell of measured runs.
         catalogue: GPUs and names that exist; what it lacks is not checked.
@@ -56,21 +60,25 @@ def lint_rulebook(
     """
     given = frozenset(produced)
     settled_by_rules = {fact for rule in rulebook.rules for fact in rule.writes} - frozenset(calculated or {})
-    regions = Regions(rulebook, vocabulary, given - settled_by_rules)
+    computed = given - settled_by_rules
+    regions = Regions(rulebook, vocabulary, computed)
     context = LintContext(
         rulebook,
         vocabulary,
         known,
         today,
         regions,
+        regions.derived(),
         given,
         frozenset(consumed),
         calculated or {},
-        heuristic_numbers or {},
+        statements or {},
         frozenset(check.id for check in ALL_CHECKS),
         catalogue or CatalogueView(),
         models or {},
         run_sources,
+        sections or {},
+        tuple(uncarried),
         tuple(required),
     )
     places = {rule.id: rule.place for rule in rulebook.rules}
@@ -86,10 +94,6 @@ def lint_rulebook(
 #: Read by the engine itself: phases, power, the weights of an objective, a vision task's networks, the sizing shown.
 READ_BY_THE_PIPELINE = frozenset({"objective", "pue", "recommended_vram_gb", "training_task", "vision_task"})
 
-_NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e\d+)?")
-_FIGURE = re.compile(r"^(?P<number>\d[\d,]*(?:\.\d+)?)\s*(?P<unit>%|[A-Za-z/]+)")
-_LIMIT = re.compile(r"(?P<fact>[a-z][a-z_.0-9]*)\s*(?:[<>=]=?|in)\s*(?P<numbers>[\[{]?\d[\d., e]*)")
-
 
 def inspect(advisor: Advisor, today: date, required: Sequence[str] = ()) -> list[Finding]:
     """What the checks find in the rulebook, sorted by place. ``today`` is the day by which a rule may be too old.
@@ -97,17 +101,20 @@ def inspect(advisor: Advisor, today: date, required: Sequence[str] = ()) -> list
     Where layers lie over the rules that come with the program, they alone are judged: what they make of the rules
     below is worth knowing, and no mistake of anybody who can mend it.
     """
+    said = statements(*guide_folders(advisor))
     found = lint_rulebook(
         advisor.rulebook,
         advisor.vocabulary,
-        replace(known_names(advisor.knowledge), heuristics=heuristic_ids(*guide_folders(advisor))),
+        replace(known_names(advisor.knowledge), heuristics=frozenset(said)),
         today,
         produced=produced_facts(advisor.vocabulary),
         consumed=consumed_facts(),
         calculated=calculated_facts(),
         models=advisor.knowledge.models,
         run_sources=frozenset(key for key, source in advisor.knowledge.sources.items() if source.runs),
-        heuristic_numbers=heuristic_numbers(*guide_folders(advisor)),
+        statements=said,
+        sections=sections_of(said.values(), advisor.knowledge.sources),
+        uncarried=uncarried_by(advisor),
         catalogue=catalogue_view(advisor.knowledge),
         required=required,
     )
@@ -129,7 +136,8 @@ def _in_layers(finding: Finding, advisor: Advisor, below: set[str]) -> bool:
         return False
     own = locate("rules").resolve()
     if finding.place is None:
-        return finding.rule in advisor.rules
+        of_layers = {entry["id"] for entry in catalogue_of(*guide_folders(advisor)[1:])}
+        return finding.rule in advisor.rules or finding.rule in of_layers
     path = Path(finding.place.path).resolve()
     return any(path.is_relative_to(folder.resolve()) for folder in advisor.folders if folder.resolve() != own)
 
@@ -153,45 +161,15 @@ def catalogue_view(knowledge: Knowledge) -> CatalogueView:
         "plan.provider": {offer.provider for offer in offers},
         "plan.provider_class": {offer.provider_class for offer in offers},
         "plan.region": {offer.region for offer in offers if offer.region},
+        "plan.mig_profile": {profile for gpu in knowledge.gpus.values() for profile in gpu.mig_profiles},
+        "model_name": {name for model in knowledge.models.values() for name in (model.id, model.name, *model.aliases)},
     }
+    words |= {"providers_allowed": words["plan.provider"], "regions_allowed": words["plan.region"]}
     for gpu in gpus:
         for name, value in gpu.items():
             if isinstance(value, str):
                 words.setdefault(name, set()).add(value)
     return CatalogueView(gpus, {name: frozenset(found) for name, found in words.items() if found})
-
-
-def heuristic_ids(*folders: Path) -> frozenset[str]:
-    """The ids in ``heuristics.yaml`` of a knowledge folder; none where it has no such file. Raises KnowledgeError."""
-    return frozenset(entry["id"] for entry in catalogue_of(*folders))
-
-
-def heuristic_numbers(*folders: Path) -> dict[str, frozenset[StatedNumber]]:
-    """The numbers that each heuristic of the catalogue states, with their units or facts. Raises KnowledgeError."""
-    return {
-        entry["id"]: frozenset((*_figures(entry.get("numbers", ())), *_limits(_read_as(entry))))
-        for entry in catalogue_of(*folders)
-    }
-
-
-def _read_as(entry: Mapping[str, object]) -> str:
-    condition = entry.get("condition")
-    return str(condition.get("expr", "")) if isinstance(condition, Mapping) else ""
-
-
-def _figures(texts: Iterable[object]) -> Iterator[StatedNumber]:
-    """``24 GB`` and the like, as the catalogue lists them."""
-    for text in texts:
-        match = _FIGURE.match(str(text))
-        if match:
-            yield StatedNumber(match["unit"], float(match["number"].replace(",", "")))
-
-
-def _limits(expr: str) -> Iterator[StatedNumber]:
-    """What the catalogue's reading aid holds a fact against: ``param_count_b <= 7``, ``num_gpus in [16, 64]``."""
-    for match in _LIMIT.finditer(expr):
-        for number in _NUMBER.findall(match["numbers"]):
-            yield StatedNumber(match["fact"], float(number))
 
 
 def calculated_facts() -> dict[str, frozenset[str]]:

@@ -45,6 +45,7 @@ from .language.tree import (
     Or as Or,
     facts_read as facts_read,
     is_local as is_local,
+    items_asked as items_asked,
     leaves as leaves,
     to_nnf as to_nnf,
     written as written,

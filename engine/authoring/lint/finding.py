@@ -81,6 +81,15 @@ class StatedNumber(Struct, frozen=True):
     number: float
 
 
+class Statement(Struct, frozen=True):
+    """What a heuristic of a guide states."""
+
+    guide: str  # the source it was read in
+    section: str  # the title of the section there; may be empty
+    numbers: frozenset[StatedNumber] = frozenset()
+    words: frozenset[str] = frozenset()  # as of ``lint.wording.words_of``
+
+
 class CatalogueView(Struct, frozen=True):
     """What exists, as far as conditions speak of it; what is empty is not checked."""
 
@@ -96,15 +105,23 @@ class LintContext(Struct, frozen=True):
     known: KnownNames
     today: datetime.date
     regions: Regions
+    derived: Regions  # the same where nobody states by hand what rules derive
     produced: frozenset[str] = frozenset()  # facts that calculators, look-ups and plans produce
     consumed: frozenset[str] = frozenset()  # facts that calculators and the pipeline read
     calculated: Mapping[str, frozenset[str]] = field(default_factory=dict)  # calculators' outputs: what each reads
-    heuristic_numbers: Mapping[str, frozenset[StatedNumber]] = field(default_factory=dict)  # by heuristic
+    statements: Mapping[str, Statement] = field(default_factory=dict)  # by heuristic
     checks: frozenset[str] = frozenset()  # ids of all checks
     catalogue: CatalogueView = field(default_factory=CatalogueView)
     models: Mapping[str, ModelSpec] = field(default_factory=dict)  # of the catalogue
     run_sources: frozenset[str] = frozenset()  # sources that tell of measured runs
+    sections: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by source the titles of its sections
+    uncarried: tuple[str, ...] = ()  # heuristics that nothing carries, and that are not set aside
     required: tuple[str, ...] = ()  # what every rule has to state of who answers for it
+
+    def stated_by(self, rule: Rule) -> frozenset[StatedNumber]:
+        """The numbers that the heuristics of a rule state."""
+        known = (self.statements[name] for name in rule.encodes if name in self.statements)
+        return frozenset(number for statement in known for number in statement.numbers)
 
 
 class Check(Struct, frozen=True):

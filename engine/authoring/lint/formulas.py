@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from whichgpu.engine.authoring.lint.comparisons import Comparisons
+from whichgpu.engine.core import Scalar
 from whichgpu.engine.rules import (
     MIRRORED,
     And,
@@ -113,6 +114,7 @@ class Conditions:
     def __init__(self, domains: Domains, vocabulary: Vocabulary) -> None:
         self.domains = domains
         self.comparisons = Comparisons(vocabulary, domains)
+        self._masks: dict[tuple[str, str, type, Scalar], Formula] = {}
 
     def true(self, expr: Expr) -> Formula:
         """Where the condition is true."""
@@ -158,8 +160,11 @@ class Conditions:
         return self._opaque(expr, self.comparisons.other(expr, written(expr)), 2, 3)
 
     def _is(self, name: str, op: str, value: bool | float | str) -> Formula:
-        classes = self.domains.of(name)
-        return literal(name, classes.where(op, value), classes.full)
+        key = (name, op, type(value), value)
+        if key not in self._masks:
+            classes = self.domains.of(name)
+            self._masks[key] = literal(name, classes.where(op, value), classes.full)
+        return self._masks[key]
 
     def _compare(self, expr: Compare) -> Formula:
         left, right, op = expr.left, expr.right, expr.op

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 
 from msgspec import Struct
 
@@ -68,6 +69,7 @@ class Regions:
         """
         self._rules = {rule.id: rule for rule in rulebook.rules}
         self._vocabulary = vocabulary
+        self._by_hand = True
         self.conditions = Conditions(Domains((*_constants(rulebook), *extra), vocabulary), vocabulary)
         self._comparisons = self.conditions.comparisons
         self._above = overriders(self._rules)
@@ -78,10 +80,26 @@ class Regions:
         self._inlined: dict[Literal, Formula] = {}
         self._open: set[str] = set()
         self._opposites: dict[int, tuple[Formula, Formula]] = {}
+        self._true: dict[int, tuple[Expr, Formula]] = {}
+
+    def derived(self) -> Regions:
+        """The same regions where nobody states what rules derive, unless it is asked for."""
+        other = copy(self)
+        other._by_hand = False
+        other._where, other._fires, other._inlined, other._open = {}, {}, {}, set()
+        other._true = {}
+        return other
 
     def true(self, *exprs: Expr) -> Formula:
         """Where all conditions are true."""
-        return both(*(self._inline(self.conditions.true(expr)) for expr in exprs))
+        return both(*map(self._one, exprs))
+
+    def _one(self, expr: Expr) -> Formula:
+        if self._open:  # Inside of what is being put in: some facts are not put in here.
+            return self._inline(self.conditions.true(expr))
+        if id(expr) not in self._true:
+            self._true[id(expr)] = (expr, self._inline(self.conditions.true(expr)))
+        return self._true[id(expr)][1]
 
     def false(self, expr: Expr) -> Formula:
         """Where the condition is false, its facts being known."""
@@ -200,7 +218,8 @@ class Regions:
         gives = [self.fires(rule) for rule, value in setters if classes.where("==", value) & wanted.mask]
         silent = (self.outside(self.fires(rule)) for rule, _ in setters)
         stated = wanted.mask
-        if self._vocabulary.facts[wanted.fact].role == "output":
+        fact = self._vocabulary.facts[wanted.fact]
+        if fact.role == "output" or not (self._by_hand or fact.question):
             stated &= classes.unknown
         return either(*gives, both(*silent, literal(wanted.fact, stated, wanted.full)))
 

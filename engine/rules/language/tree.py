@@ -166,6 +166,11 @@ def leaves(expr: Expr) -> Iterator[Expr]:
             yield expr
 
 
+def items_asked(expr: Expr) -> Iterator[tuple[str, Scalar]]:
+    """Lists with the items that a condition looks for in them, in the order in which they are written."""
+    yield from ((part.fact.name, part.item) for part in leaves(expr) if isinstance(part, Has))
+
+
 def conjuncts(expr: Expr) -> tuple[Expr, ...]:
     """The operands of nested conjunctions, in order; the expression itself where it is none."""
     if isinstance(expr, And):

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from whichgpu.engine.authoring import Finding, StatedNumber, lint_rulebook
-from whichgpu.engine.authoring.lint.finding import CatalogueView
+from whichgpu.engine.authoring.guides.statements import sections
+from whichgpu.engine.authoring.lint.finding import CatalogueView, Statement
+from whichgpu.engine.authoring.lint.wording import words_of
 from whichgpu.engine.rules.facts import Code, FactDef, Vocabulary
 from whichgpu.engine.rules.rulebook import KnownNames, Rulebook, load_rules_text
 
@@ -18,8 +20,15 @@ from whichgpu.engine.rules.rulebook import KnownNames, Rulebook, load_rules_text
 Lint = Callable[..., list[Finding]]
 
 #: What the fixtures' rulebooks may refer to, and what surrounds them.
-KNOWN = KnownNames(sources=frozenset({"fpt", "runpod"}), heuristics=frozenset({"seven", "slow-sync", "wordy"}))
-STATED = {"seven": frozenset({StatedNumber("B", 7.0)}), "slow-sync": frozenset({StatedNumber("%", 85.0)})}
+KNOWN = KnownNames(sources=frozenset({"fpt", "runpod"}), heuristics=frozenset({"seven", "slow-sync", "students"}))
+STATED = {
+    name: Statement(guide, section, frozenset(numbers), words_of(said))
+    for name, guide, section, numbers, said in (
+        ("seven", "fpt", "3.4. Scaling out", {StatedNumber("B", 7.0)}, "tier of parameters: large models stay low"),
+        ("slow-sync", "fpt", "1. Links", {StatedNumber("%", 85.0)}, "share of a slow link that machines lose"),
+        ("students", "runpod", "Cost Considerations", (), "students rent frugal consumer boards"),
+    )
+}
 CALCULATED = {"weights_gb": frozenset({"param_count_b"})}
 #: Two cards; whatever else a rule names or waits for does not exist.
 CATALOGUE = CatalogueView(
@@ -27,7 +36,14 @@ CATALOGUE = CatalogueView(
         {"gpu.name": "Small", "gpu.series": "small", "gpu.vram_gb": 24.0},
         {"gpu.name": "Big", "gpu.series": "big", "gpu.vram_gb": 80.0},
     ),
-    words={"gpu.series": frozenset({"small", "big"}), "gpu.name": frozenset({"Small", "Big"})},
+    words={
+        "gpu.series": frozenset({"small", "big"}),
+        "gpu.name": frozenset({"Small", "Big"}),
+        "gpu.family": frozenset({"a100", "h200"}),
+        "model_name": frozenset({"llama-8b"}),
+        "default_model": frozenset({"llama-8b"}),
+        "makers": frozenset({"acme"}),
+    },
 )
 TODAY = datetime.date(2026, 6, 30)
 
@@ -58,6 +74,8 @@ def vocabulary() -> Vocabulary:
         FactDef(name="weights_gb", type="number", unit="GB", min=0, role="derived"),
         FactDef(name="hourly_usd", type="number", unit="USD/h", min=0, role="derived"),
         FactDef(name="model_name", type="text"),
+        FactDef(name="default_model", type="text", role="derived"),
+        FactDef(name="makers", type="list", items="text"),
         FactDef(name="wishes", type="list", items="enum", choices=("quiet", "cheap", "fast")),
         FactDef(name="plan.count", type="int", min=1, scope="plan", available="plan"),
         FactDef(name="plan.is_smallest_fit", type="bool", scope="plan", available="plan"),
@@ -65,6 +83,7 @@ def vocabulary() -> Vocabulary:
         FactDef(name="plan.tpot_ms", type="number", min=0, scope="plan", available="plan"),
         FactDef(name="gpu.name", type="text", scope="gpu", available="plan"),
         FactDef(name="gpu.series", type="text", scope="gpu", available="plan"),
+        FactDef(name="gpu.family", type="text", scope="gpu", available="plan"),
         FactDef(name="gpu.vram_gb", type="number", unit="GB", min=0, scope="gpu", available="plan"),
     ]
     codes = [Code(code=code, meaning="x") for code in ("W-X", "A-NVLINK", "A-SPOT")]
@@ -93,15 +112,18 @@ def complaints(load: Callable[[str], Rulebook], vocabulary: Vocabulary) -> Calla
     """What one check says about a rulebook, as text with places, fixes and examples."""
 
     def complaints(text: str, check: str) -> str:
+        rules = load(text)
         found = lint_rulebook(
-            load(text),
+            rules,
             vocabulary,
             KNOWN,
             TODAY,
             produced=CALCULATED,
             consumed={"framework"},
             calculated=CALCULATED,
-            heuristic_numbers=STATED,
+            statements=STATED,
+            sections=sections(STATED.values(), {}),
+            uncarried=() if any(rule.encodes for rule in rules.rules) else ("seven",),
             catalogue=CATALOGUE,
             required=("author", "approved_on") if check == "unsigned-rule" else (),
         )

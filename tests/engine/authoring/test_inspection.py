@@ -11,11 +11,10 @@ import pytest
 from whichgpu import engine
 from whichgpu.engine.advisor.advisor import shipped_advisor
 from whichgpu.engine.authoring import StatedNumber
+from whichgpu.engine.authoring.guides.statements import statements
 from whichgpu.engine.authoring.inspection import (
     READ_BY_THE_PIPELINE,
     consumed_facts,
-    heuristic_ids,
-    heuristic_numbers,
     inspect,
     produced_facts,
 )
@@ -48,15 +47,14 @@ def test_procurement_is_given_by_rules_alone() -> None:
 
 
 def test_heuristics_give_their_numbers_with_unit_or_fact(tmp_path: Path) -> None:
-    assert heuristic_ids(tmp_path) == frozenset()
-    assert heuristic_numbers(tmp_path) == {}
+    assert statements(tmp_path) == {}
     (tmp_path / "heuristics.yaml").write_text(
         "heuristics:\n"
         "- id: many\n  numbers: [7 B, '1,000 GPUs (words)', 4x, about ten]\n"
         "  condition: {words: W, expr: 'param_count_b <= 7 and num_gpus in [16, 64] and task == x'}\n"
     )
-    assert heuristic_ids(tmp_path) == {"many"}
-    assert heuristic_numbers(tmp_path)["many"] == {
+    assert statements(tmp_path).keys() == {"many"}
+    assert statements(tmp_path)["many"].numbers == {
         StatedNumber("B", 7.0),
         StatedNumber("GPUs", 1000.0),
         StatedNumber("x", 4.0),

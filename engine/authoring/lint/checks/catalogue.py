@@ -6,17 +6,20 @@ from collections.abc import Iterator
 from typing import TypeGuard
 
 from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check
-from whichgpu.engine.core import Facts, nearest_words
+from whichgpu.engine.core import Facts, Place, nearest_words
 from whichgpu.engine.rules import (
     POLICY_TOPIC,
     Compiled,
     Condition,
+    Const,
     Points,
     Reject,
     Rule,
+    SetFact,
     compile_expr,
     constants,
     facts_read,
+    items_asked,
 )
 
 
@@ -29,10 +32,11 @@ ANOTHER_UNIT = 20
 
 @check("error")
 def unknown_name(context: LintContext) -> Iterator[Finding]:
-    """Condition or test that names something the catalogue does not have.
+    """Condition, effect or test that names something the catalogue does not have.
 
     Why: a rule for ``gpu.series == nvidia-h1000`` loads, passes its own tests and never fires. Series, families,
-    architectures, segments, providers, regions and models are looked up in the catalogue and the price list.
+    architectures, segments, providers, regions and models are looked up in the catalogue and the price list, in lists
+    (``providers_allowed has runpod``) and in values that a rule sets as well.
 
     Bad::
 
@@ -42,29 +46,38 @@ def unknown_name(context: LintContext) -> Iterator[Finding]:
 
         when: [gpu.series == nvidia-h100]
     """
-    words = context.catalogue.words
     # A policy's names were held against ids, families and series together when it was read.
     for rule in (rule for rule in context.rulebook.rules if rule.topic != POLICY_TOPIC):
         for condition in rule.when:
             for fact, value in dict.fromkeys(constants(condition.expr)):
-                if fact in words and isinstance(value, str) and value not in words[fact]:
-                    yield unknown_name.about(
-                        rule,
-                        f"{rule.id} compares {fact} with {value!r}, which the catalogue does not have",
-                        place=condition.place,
-                        nearest=nearest_words(value, sorted(words[fact]), limit=1),
-                        fix="name one that it has, or add it to the catalogue",
-                    )
+                yield from _unknown(context, rule, fact, value, "{rule} compares {fact} with {value}", condition.place)
+            for fact, item in dict.fromkeys(items_asked(condition.expr)):
+                yield from _unknown(context, rule, fact, item, "{rule} looks in {fact} for {value}", condition.place)
+        for effect in rule.effects:
+            if isinstance(effect, SetFact) and isinstance(effect.expr, Const):
+                yield from _unknown(context, rule, effect.fact, effect.expr.value, "{rule} sets {fact} to {value}")
         for test in rule.tests:
             for fact, stated in (*test.given.items(), *test.plan.items()):
-                if fact in words and isinstance(stated, str) and stated not in words[fact] | {"unknown"}:
-                    yield unknown_name.about(
-                        rule,
-                        f"a test of {rule.id} states {fact} as {stated!r}, which the catalogue does not have",
-                        place=test.place,
-                        nearest=nearest_words(stated, sorted(words[fact]), limit=1),
-                        fix="name one that it has, or add it to the catalogue",
-                    )
+                # A person may state a model that the catalogue lacks.
+                if stated != "unknown" and fact != "model_name":
+                    said = "a test of {rule} states {fact} as {value}"
+                    yield from _unknown(context, rule, fact, stated, said, test.place)
+
+
+def _unknown(
+    context: LintContext, rule: Rule, fact: str, value: object, said: str, place: Place | None = None
+) -> Iterator[Finding]:
+    """What is said of a name that the catalogue does not have."""
+    words = context.catalogue.words.get(fact)
+    if words is None or not isinstance(value, str) or value in words:
+        return
+    yield unknown_name.about(
+        rule,
+        f"{said.format(rule=rule.id, fact=fact, value=repr(value))}, which the catalogue does not have",
+        place=place,
+        nearest=nearest_words(value, sorted(words), limit=1),
+        fix="name one that it has, or add it to the catalogue",
+    )
 
 
 @check("error")
@@ -179,8 +192,8 @@ def odd_magnitude(context: LintContext) -> Iterator[Finding]:
     """Number that looks like one in another unit.
 
     Why: a percentage written as a share (``< 0.7`` for ``< 70``) or megabytes for gigabytes load and never fire. The
-    number is held against all others that rules compare the same fact with, those that tests of other rules state, and
-    of a GPU's fact against the catalogue.
+    number that a rule compares a fact with, or sets it to, is held against all others of the fact in rules, those that
+    tests of other rules state, and of a GPU's fact against the catalogue.
 
     Bad::
 
@@ -190,11 +203,14 @@ def odd_magnitude(context: LintContext) -> Iterator[Finding]:
 
         when: [utilization_pct < 70]
     """
-    limits = _limits(context)
+    limits = [*_limits(context), *_set(context)]
     tested = _tested(context)
     spans = {name: (min(found), max(found)) for name, found in _amounts(context).items()}
-    for rule, condition, fact, value in limits:
-        others = [number for _, _, name, number in limits if name == fact and number != value]
+    by_fact: dict[str, list[float]] = {}
+    for _, _, fact, value, _ in limits:
+        by_fact.setdefault(fact, []).append(value)
+    for rule, said, fact, value, place in limits:
+        others = [number for number in by_fact[fact] if number != value]
         shown = [number for owner, number in tested.get(fact, ()) if owner != rule.id]
         known = [*others, *shown, *spans.get(fact, ())]
         percent = context.vocabulary.facts[fact].unit == "%" and value <= 1
@@ -204,16 +220,20 @@ def odd_magnitude(context: LintContext) -> Iterator[Finding]:
             usual = f"; others lie between {min(known):g} and {max(known):g}" if known else ""
             yield odd_magnitude.about(
                 rule,
-                f"`{condition.text}` in {rule.id} compares {fact} with {value:g}{usual}",
-                place=condition.place,
+                f"{said} {value:g}{usual}",
+                place=place,
                 fix="write the number in the unit of the fact" + (", percent" if percent else ""),
             )
 
 
-def _limits(context: LintContext) -> list[tuple[Rule, Condition, str, float]]:
+#: A rule, how a finding on its number begins, the fact, the number, and the place of a condition.
+_Amount = tuple[Rule, str, str, float, Place | None]
+
+
+def _limits(context: LintContext) -> list[_Amount]:
     """Every number above 0 that a condition compares a fact with."""
     return [
-        (rule, condition, fact, float(value))
+        (rule, f"`{condition.text}` in {rule.id} compares {fact} with", fact, float(value), condition.place)
         for rule in context.rulebook.rules
         for condition in rule.when
         for fact, value in dict.fromkeys(constants(condition.expr))
@@ -221,12 +241,21 @@ def _limits(context: LintContext) -> list[tuple[Rule, Condition, str, float]]:
     ]
 
 
+def _set(context: LintContext) -> Iterator[_Amount]:
+    """Every number above 0 that a rule sets a fact to."""
+    for rule in context.rulebook.rules:
+        for effect in rule.effects:
+            if isinstance(effect, SetFact) and isinstance(effect.expr, Const) and _positive(effect.expr.value):
+                yield rule, f"{rule.id} sets {effect.fact} to", effect.fact, float(effect.expr.value), None
+
+
 def _tested(context: LintContext) -> dict[str, list[tuple[str, float]]]:
     """By fact, the numbers above 0 that tests state, and of which rule."""
     found: dict[str, list[tuple[str, float]]] = {}
     for rule in context.rulebook.rules:
         for test in rule.tests:
-            for fact, value in (*test.given.items(), *test.plan.items()):
+            expected = test.expected.facts if test.expected else {}
+            for fact, value in (*test.given.items(), *test.plan.items(), *expected.items()):
                 if _positive(value):
                     found.setdefault(fact, []).append((rule.id, float(value)))
     return found

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check
 from whichgpu.engine.authoring.lint.formulas import opposite
-from whichgpu.engine.rules import Known, Or, Rule, Say, constants, to_nnf, written
+from whichgpu.engine.rules import Ask, FactRef, Known, Or, Rule, Say, constants, to_nnf, written
 
 
 @check("warning")
@@ -116,6 +116,34 @@ def _idle_lines(rule: Rule, context: LintContext) -> Iterator[Finding]:
                 yield idle_line.about(rule, message, place=condition.place, fix=fix)
 
 
+@check("warning")
+def idle_question(context: LintContext) -> Iterator[Finding]:
+    """Question for a fact that is known wherever the rule fires.
+
+    Why: nobody is asked for what is known, so that the effect does nothing. Most often another fact is meant, or the
+    condition that it is unknown was forgotten.
+
+    Bad::
+
+        when: [serving, peak_qps > 10]
+        then: {ask: peak_qps}
+
+    Good::
+
+        when: [serving, peak_qps is unknown]
+        then: {ask: peak_qps}
+    """
+    regions = context.regions
+    for rule in context.rulebook.rules:
+        for effect in rule.effects:
+            if isinstance(effect, Ask) and not regions.never(regions.where(rule)):
+                unknown = regions.true(Known(FactRef(effect.fact), negated=True))
+                if regions.never(regions.where(rule), unknown):
+                    message = f"{rule.id} asks for {effect.fact}, which is known wherever it fires"
+                    fix = f"ask for another fact, or write `{effect.fact} is unknown`"
+                    yield idle_question.about(rule, message, fix=fix)
+
+
 _AMOUNT = re.compile(r"(?<![\w.,-])(?P<number>\d[\d,]*(?:\.\d+)?)\s*(?P<unit>GB|percent|%|hours|B\b|billion)")
 _UNITS = {"percent": "%", "hours": "h", "billion": "B"}
 
@@ -168,12 +196,7 @@ def _numbers_read(rules: list[Rule], context: LintContext) -> dict[str, set[floa
     found: dict[str, set[float]] = {}
     for unit, number in _compared(rules, context):
         found.setdefault(unit, set()).add(number)
-    stated = {
-        (said.of, said.number)
-        for rule in rules
-        for name in rule.encodes
-        for said in context.heuristic_numbers.get(name, ())
-    }
+    stated = {(said.of, said.number) for rule in rules for said in context.stated_by(rule)}
     for of, number in stated:
         fact = context.vocabulary.fact(of)
         found.setdefault((fact.unit or "") if fact else of, set()).add(number)

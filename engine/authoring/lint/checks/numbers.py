@@ -7,7 +7,19 @@ import re
 from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.finding import Finding, LintContext, StatedNumber, check
-from whichgpu.engine.rules import Compare, Const, Expr, FactRef, Fallback, Member, Reject, Rule, SetFact, leaves
+from whichgpu.engine.rules import (
+    Compare,
+    ConsiderCounts,
+    Const,
+    Expr,
+    FactRef,
+    Fallback,
+    Member,
+    Reject,
+    Rule,
+    SetFact,
+    leaves,
+)
 
 
 #: "About 7" and "7 to 13" are limits that leave some room.
@@ -35,14 +47,43 @@ def heuristic_threshold(context: LintContext) -> Iterator[Finding]:
     Compared are the limits (``<``, ``<=``, ``>``, ``>=``) of rules that cite heuristics which state a number of the
     same fact or unit. A limit agrees if it is within a third of one of them, so that "about 7" may be written as up to
     9; a band agrees if a stated number lies in it; a percentage agrees as well with what is missing to a hundred.
+    Numbers that the rule sets, and counts of GPUs that it lets be planned, agree in the same way with what is stated of
+    their unit.
     """
     for rule in context.rulebook.rules:
-        stated = {number for name in rule.encodes for number in context.heuristic_numbers.get(name, ())}
+        stated = context.stated_by(rule)
         if stated:
             yield from _disagreeing(rule, stated, context)
+            yield from _set_otherwise(rule, stated, context)
 
 
-def _disagreeing(rule: Rule, stated: set[StatedNumber], context: LintContext) -> Iterator[Finding]:
+def _set_otherwise(rule: Rule, stated: frozenset[StatedNumber], context: LintContext) -> Iterator[Finding]:
+    """What a rule sets or lets be planned, where all that is stated of the unit is far from it."""
+    given: dict[str, list[float]] = {}  # by unit
+    for effect in rule.effects:
+        if isinstance(effect, ConsiderCounts):
+            given["GPUs"] = [float(count) for count in effect.counts]
+        elif isinstance(effect, SetFact) and isinstance(effect.expr, Const):
+            unit, value = context.vocabulary.facts[effect.fact].unit, effect.expr.value
+            if unit and not isinstance(value, bool | str):
+                given.setdefault(unit, []).append(float(value))
+    for unit, numbers in given.items():
+        names = _OF_COUNTS if unit == "GPUs" else (unit, unit.partition("/")[0])
+        known = sorted({entry.number for entry in stated if entry.of in names and entry.number != 1})
+        if known and not any(_agree(number, other, unit) for number in numbers for other in known):
+            yield heuristic_threshold.about(
+                rule,
+                f"{rule.id} gives {', '.join(f'{number:g}' for number in numbers)}; the heuristics it cites state "
+                f"{', '.join(f'{number:g}' for number in known)}",
+                fix="write the stated number, or say why not: # lint: allow heuristic-threshold: why",
+            )
+
+
+#: What heuristics state numbers of GPUs under; "one GPU" is most often a way of speaking.
+_OF_COUNTS = ("num_gpus", "GPU", "GPUs")
+
+
+def _disagreeing(rule: Rule, stated: frozenset[StatedNumber], context: LintContext) -> Iterator[Finding]:
     limits = [(c, *found) for c in rule.when for found in _limits(c.expr)]
     for fact in sorted({fact for _, fact, _, _ in limits}):
         unit = context.vocabulary.facts[fact].unit

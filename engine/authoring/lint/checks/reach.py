@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check
-from whichgpu.engine.authoring.lint.regions import named
+from whichgpu.engine.authoring.lint.regions import Regions, named
 from whichgpu.engine.rules import Expr, Known, Rule, facts_read, leaves
 
 
@@ -31,18 +31,22 @@ def unreachable_rule(context: LintContext) -> Iterator[Finding]:
             - param_count_b < 70
 
     Facts that rules derive are looked into: ``training`` and ``task == inference`` contradict each other where a rule
-    says that inference is no training. For whole numbers ``> 8`` and ``< 9`` leave nothing.
+    says that inference is no training. For whole numbers ``> 8`` and ``< 9`` leave nothing. A rule that fires only
+    where somebody states by hand what no rule derives, ``training`` and ``serving`` at once, is a warning.
     """
+    fix = "correct one of the conditions"
     for rule in context.rulebook.rules:
         if context.regions.never(context.regions.where(rule)):
-            yield unreachable_rule.about(
-                rule, f"{rule.id} can never fire: {_reason(rule, context)}", fix="correct one of the conditions"
-            )
+            reason = _reason(rule, context.regions)
+            yield unreachable_rule.about(rule, f"{rule.id} can never fire: {reason}", fix=fix)
+        elif context.derived.never(context.derived.where(rule)):
+            reason = _reason(rule, context.derived)
+            message = f"{rule.id} fires on nothing that rules derive: {reason}"
+            yield unreachable_rule.about(rule, message, severity="warning", fix=fix)
 
 
-def _reason(rule: Rule, context: LintContext) -> str:
+def _reason(rule: Rule, regions: Regions) -> str:
     """The condition, or the pair of them, that no facts satisfy."""
-    regions = context.regions
     for at, one in enumerate(rule.when):
         if regions.never(regions.true(one.expr)):
             return f"`{one.text}` never holds"
