@@ -255,9 +255,12 @@ def check_silence(decision: Mapping[str, Any], advisor: Advisor, samples: int) -
         )
     except InputError as error:
         return Check("certificate", False, "the recorded facts are not taken any more", tuple(str(error).split("\n")))
-    findings = tuple(f"with {dict(example.completion)} the answer is {example.answer}" for example in found)
+    against = found.counterexamples
+    findings = tuple(f"with {dict(example.completion)} the answer is {example.answer}" for example in against)
     if findings:
-        says = f"{len(findings)} of {samples} ways to fill in the rest answer otherwise"
+        says = f"{len(findings)} of {found.decided} ways to fill in the rest answer otherwise"
         return Check("certificate", False, says, findings)
-    says = f"{samples} ways to fill in the {len(unasked)} facts that were not asked all give the same answer"
+    if not found.decided and unasked:
+        return Check("certificate", None, "no way to fill in what was not asked is free of contradictions")
+    says = f"{found.decided} ways to fill in the {len(unasked)} facts that were not asked all give the same answer"
     return Check("certificate", True, says)
