@@ -4,7 +4,12 @@ from .again import (
     recorded_moment as recorded_moment,
     unstated_objective as unstated_objective,
 )
-from .arithmetic import Arithmetic as Arithmetic, arithmetic_of as arithmetic_of, check_arithmetic as check_arithmetic
+from .arithmetic import (
+    NO_ARITHMETIC as NO_ARITHMETIC,
+    Arithmetic as Arithmetic,
+    arithmetic_of as arithmetic_of,
+    check_arithmetic as check_arithmetic,
+)
 from .as_of import (
     DecidedAgain as DecidedAgain,
     answer_request as answer_request,
@@ -25,5 +30,6 @@ from .statement import (
     make_statement as make_statement,
     read_meta as read_meta,
     record_text as record_text,
+    source_revision as source_revision,
     vocabulary_in as vocabulary_in,
 )
