@@ -42,12 +42,17 @@ def git(*words: str) -> str:
 
 
 def revisions(amount: int, before: int) -> tuple[list[str], list[str]]:
-    """Commits that save records of the second form, and some before them: evenly spread over those that change code."""
+    """Commits that save records of the second form, and some before them: evenly spread over those that change code.
+
+    Those of the main line alone: what lies between on a branch was never handed out.
+    """
     first = git(*ADDED, "--", SECOND_FORM).split()[-1]
     code = ("--", "engine", "rules", "knowledge")
-    since = [first, *git("rev-list", "--reverse", "--topo-order", "--ancestry-path", f"{first}..HEAD", *code).split()]
+    line = ("rev-list", "--reverse", "--first-parent")
+    since = [first, *git(*line, "--ancestry-path", f"{first}..HEAD", *code).split()]
     # Before these the package had another name, and its program would not be the one that runs.
-    older = git("rev-list", "--reverse", f"{git(*ADDED, '--', 'whichgpu/__init__.py').split()[-1]}..{first}^", *code).split()
+    named = git(*ADDED, "--", "whichgpu/__init__.py").split()[-1]
+    older = git(*line, f"{named}..{git(*ADDED, '--', 'engine/records/statement.py').split()[-1]}^", *code).split()
     return spread(since, amount), spread(older, before)
 
 

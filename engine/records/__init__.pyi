@@ -17,6 +17,7 @@ from .as_of import (
     decide_from_slice as decide_from_slice,
 )
 from .canonical import sha256_of as sha256_of
+from .data_slice import sources_in as sources_in
 from .first_form import Record as Record, decision_digest as decision_digest, make_record as make_record
 from .keyring import Keyring as Keyring
 from .policy import Breach as Breach, breaches as breaches

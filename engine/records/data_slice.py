@@ -10,21 +10,24 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from msgspec import to_builtins
 
 from whichgpu.engine.advisor import Advisor
-from whichgpu.engine.catalogue import Knowledge, Offer
+from whichgpu.engine.catalogue import Knowledge, Offer, SourceRecord
 from whichgpu.engine.core import (
     RECORD_FORMS,
     InputError,
     KnowledgeError,
     Problem,
+    RecordError,
     is_rule_file,
     knowledge_files,
     read_document,
+    record_of,
 )
 from whichgpu.engine.rules import Rulebook, rule_digest
 
@@ -141,6 +144,18 @@ def offers_in(data: Mapping[str, Any]) -> list[JsonObject]:
         return [dict(zip(names, row, strict=True)) for row in rows]
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(Problem("bad-slice", f"the offers of the record are malformed: {error!r}")) from error
+
+
+def sources_in(data: Mapping[str, Any]) -> list[SourceRecord]:
+    """The sources of a slice, those of its layers last. What another version wrote in another form is left out."""
+    found = []
+    for files in (data["knowledge"], *(layer.get("knowledge") for layer in data["layers"])):
+        content = files.get("sources.yaml") if isinstance(files, dict) else None
+        rows = content.get("sources") if isinstance(content, dict) else None
+        for row in rows if isinstance(rows, list) else ():
+            with suppress(RecordError):
+                found.append(record_of(SourceRecord, row))
+    return found
 
 
 def _write(folder: Path, files: Mapping[str, Any]) -> None:
