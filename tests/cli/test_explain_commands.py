@@ -61,7 +61,8 @@ def test_passages_go_by_the_headings_that_the_record_carries(whichgpu: Whichgpu,
     told = whichgpu("why", str(record), "nvidia-is-the-safe-choice", "--format", "markdown").out
     assert 'section 5 "Frequently Asked Questions"' in told
     saved = json.loads(record.read_text())
-    cited = next(row for row in saved["statement"]["data"]["knowledge"]["sources.yaml"]["sources"] if row["id"] == "fpt")
+    sources = saved["statement"]["data"]["knowledge"]["sources.yaml"]["sources"]
+    cited = next(row for row in sources if row["id"] == "fpt")
     cited["sections"]["5"] = "Questions of that day"
     carried = read_saved(respelt(sealed(saved)), "r.json")
     names = names_of(load_advisor(tests=False), carried)
