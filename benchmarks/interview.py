@@ -53,6 +53,7 @@ class Person:
     kept: bool = True  # whether the GPUs stayed from there
     kept_all: bool = True  # the verdict as well
     differs: bool = False  # from the answer with all facts stated
+    completions: int = 0
     counterexamples: int = 0
 
     @property
@@ -104,9 +105,9 @@ def person(advisor: Advisor, rule_index: RuleIndex, seed: int, unsure: float, co
         if found.differs:
             print(f"seed {seed}: {mine} with {len(state.answers)} answers, {theirs} with all facts", flush=True)
     unasked = [entry.fact for entry in done.certificate]
-    for example in check_certificate(
-        advisor, state.given, unasked, samples=completions, chance=chance, decided_at=MOMENT
-    ):
+    tried = check_certificate(advisor, state.given, unasked, samples=completions, chance=chance, decided_at=MOMENT)
+    found.completions = tried.decided
+    for example in tried.counterexamples:
         found.counterexamples += 1
         print(f"seed {seed}: {example.instead_of} becomes {example.answer} with {dict(example.completion)}", flush=True)
     return found
@@ -194,7 +195,8 @@ def report(share: float, people: Sequence[Person]) -> None:
     kept, kept_all = (100 * sum(getattr(p, name) for p in people) / len(people) for name in ("kept", "kept_all"))
     print(f"  {'kept from there':<32}GPUs {kept:.0f} %, the verdict as well {kept_all:.0f} %")
     print(f"  {'answers that differ':<32}{sum(one.differs for one in people)}")
-    print(f"  {'counterexamples':<32}{sum(one.counterexamples for one in people)}")
+    tried = sum(one.completions for one in people)
+    print(f"  {'counterexamples':<32}{sum(one.counterexamples for one in people)} in {tried:,} completions")
     print("  asked: " + ", ".join(f"{name} {n}" for name, n in asked.most_common()), flush=True)
 
 

@@ -14,6 +14,7 @@ from whichgpu.cli.prices import own_prices_file, with_own_prices
 from whichgpu.cli.render.names import Names
 from whichgpu.engine.catalogue import SourceRecord, load_knowledge
 from whichgpu.engine.core import InputError, Problem, read_yaml, read_yaml_text
+from whichgpu.engine.records import Saved, sources_in
 
 
 def load(rules: tuple[str, ...] = (), *, builtin: bool = True, tests: bool = True) -> Advisor:
@@ -52,14 +53,22 @@ def read(advisor: Advisor, file: str, changes: tuple[str, ...], content: bytes |
     return workload
 
 
-def names_of(advisor: Advisor) -> Names:
-    """Display names of GPUs and sources, and the priorities of warnings and advice."""
+def names_of(advisor: Advisor, saved: Saved | None = None) -> Names:
+    """Display names of GPUs and sources, and the priorities of warnings and advice.
+
+    Args:
+        advisor: whose knowledge names them.
+        saved: a record; what it cites goes by the titles and headings that it carries.
+    """
     knowledge = advisor.knowledge
-    gpus = {gpu.id: gpu.name for gpu in knowledge.gpus.values()}
-    sources = {source.id: _short_title(source) for source in knowledge.sources.values()}
-    citations = {source.id: _citation(source) for source in knowledge.sources.values()}
-    priorities = {code.code: code.priority for code in advisor.vocabulary.codes.values()}
-    return Names(gpus, sources, priorities, citations)
+    known = [*knowledge.sources.values(), *(sources_in(saved.statement["data"]) if saved and saved.statement else ())]
+    return Names(
+        gpus={gpu.id: gpu.name for gpu in knowledge.gpus.values()},
+        sources={source.id: _short_title(source) for source in known},
+        priorities={code.code: code.priority for code in advisor.vocabulary.codes.values()},
+        citations={source.id: _citation(source) for source in known},
+        sections={f"{source.id}/{cited}": source.section(cited) for source in known for cited in source.sections},
+    )
 
 
 def _short_title(source: SourceRecord) -> str:

@@ -35,7 +35,7 @@ def report(decision: str, target: str) -> int:
     """
     saved = read_saved(decision)
     advisor = load()
-    names = names_of(advisor)
+    names = names_of(advisor, saved)
     explainer = Explainer(gather(saved.decision, saved.plans), Phrases(advisor.vocabulary), names.gpus)
     page = report_page(saved, names, explainer)
     if target == "-":

@@ -27,7 +27,7 @@ def why(decision: str, what: str, depth: int | None, form: str) -> int:
     """
     saved = read_saved(decision)
     advisor = load()
-    names = names_of(advisor)
+    names = names_of(advisor, saved)
     explainer = Explainer(gather(saved.decision, saved.plans), Phrases(advisor.vocabulary), names.gpus)
     step = explainer.why(what)
     if depth is not None:

@@ -42,5 +42,5 @@ def why_not(*, decision: str, gpu: str, limit: int, form: str, rules: tuple[str,
         told["rejections"] = [to_dict(step) for step in found.rejections]
         output.emit_json(marked(json_value(told), saved))
     else:
-        output.emit_blocks([*why_not_blocks(found, gpu, names_of(advisor), phrases), *mark_blocks(saved)], form)
+        output.emit_blocks([*why_not_blocks(found, gpu, names_of(advisor, saved), phrases), *mark_blocks(saved)], form)
     return 0

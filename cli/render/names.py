@@ -60,13 +60,15 @@ SHARDING = {
 class Names(Struct, frozen=True):
     """Display names of GPUs and sources by id, the priority of each code, and each source as a full citation.
 
-    Empty mappings are fine: ids then stand for themselves.
+    ``sections`` are cited passages with their headings, by ``source/section``. Empty mappings are fine: ids then stand
+    for themselves.
     """
 
     gpus: Mapping[str, str] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
     priorities: Mapping[str, int] = field(default_factory=dict)
     citations: Mapping[str, str] = field(default_factory=dict)
+    sections: Mapping[str, str] = field(default_factory=dict)
 
     def gpu(self, gpu_id: str) -> str:
         """``nvidia-a100-80gb-sxm`` as NVIDIA A100 80 GB SXM."""
@@ -77,14 +79,14 @@ class Names(Struct, frozen=True):
         return self.priorities.get(code, 9)
 
     def source(self, source: str) -> str:
-        """``fpt/3.4`` as the title of source ``fpt``, with the section; several, divided by ``;``, each so."""
+        """``fpt/3.4`` as the title of ``fpt``, with the section and its heading; several, divided by ``;``, each so."""
         if "; " in source:
             return "; ".join(self.source(part) for part in source.split("; "))
         name, _, section = source.partition("/")
         title = self.sources.get(source) or self.sources.get(name)
         if title is None:
             return source
-        return title if not section or source in self.sources else f"{title}, {section}"
+        return title if not section or source in self.sources else f"{title}, {self.sections.get(source, section)}"
 
 
 def fair_form(gpu_id: str) -> str:

@@ -83,12 +83,12 @@ def source_section(decision: JsonObject, names: Names) -> Markup:
     for source in _cited(decision):
         name, _, section = source.partition("/")
         if name in names.citations:
-            cited.setdefault(name, set()).update({section} - {""})
+            cited.setdefault(name, set()).update({names.sections.get(source, section)} - {""})
     if not cited:
         return Markup("")
     rows = []
     for name in sorted(cited, key=lambda name: (names.source(name).casefold(), name)):
-        sections = f" Sections: {', '.join(sorted(cited[name]))}." if cited[name] else ""
+        sections = f" Cited: {'; '.join(sorted(cited[name]))}." if cited[name] else ""
         citation = names.citations[name]
         title = names.source(name)
         shown = citation if citation.startswith(title) else f"{title}: {citation}"

@@ -201,8 +201,15 @@ class SourceRecord(FrozenModel):
     seller: bool = False  # it sells what it writes about
     runs: bool = False  # it tells how models ran, not how they are built
     licence: str | None = None
-    sections: tuple[str, ...] = ()
+    sections: dict[str, str] = field(default_factory=dict)  # by what they are cited by: id/section; their headings
     notes: tuple[str, ...] = ()
+
+    def section(self, cited: str) -> str:
+        """A section for people, with its heading where that is known: ``section 3.4 "For multi-node scaling"``."""
+        heading = self.sections.get(cited)
+        if not heading:
+            return cited
+        return f'section {cited} "{heading}"' if cited[:1].isdigit() else f'section "{heading}"'
 
 
 class MemoryReserve(FrozenModel):

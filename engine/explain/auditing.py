@@ -20,6 +20,7 @@ from whichgpu.engine.explain.comparing import compare
 from whichgpu.engine.explain.evidence import gather, loose_ends
 from whichgpu.engine.interview import check_certificate
 from whichgpu.engine.records import (
+    NO_ARITHMETIC,
     DecidedAgain,
     Saved,
     check_arithmetic,
@@ -29,6 +30,7 @@ from whichgpu.engine.records import (
     engine_digest,
     recorded_facts,
     sha256_of,
+    source_revision,
     vocabulary_in,
 )
 
@@ -108,7 +110,9 @@ def check_complete(saved: Saved) -> Check:
     found = loose_ends(gather(decision))
     says = f"everything traces to an input or a source, over {len(decision['trace'])} trace entries"
     if saved.statement is not None:
-        sums = check_arithmetic(decision, saved.statement["arithmetic"], saved.plans)
+        if "arithmetic" not in saved.statement and not found:
+            return Check("complete", None, f"{says}; it states no arithmetic, as the first records of this form did")
+        sums = check_arithmetic(decision, saved.statement.get("arithmetic", NO_ARITHMETIC), saved.plans)
         found += sums.faults
         says += f"; {sums.derived} figures were evaluated again down to inputs and {sums.constants} constants"
         says += f", {sums.in_words} end in a human statement ({_some(sums.words)})" if sums.words else ""
@@ -135,8 +139,8 @@ def check_true_then(
     try:
         again = _decided_then(saved, advisor, as_of)
     except InputError as error:
-        says = "it cannot be decided again by the data of its day"
-        return Check("true_then", False if saved.statement else None, says, tuple(str(error).split("\n")))
+        unread = tuple(str(error).split("\n"))
+        return _other_than_stated(saved, "cannot decide", "data of its day", unread, arithmetic_holds=arithmetic_holds)
     if again is None:
         says = "the record carries no rules and no prices, and today's are others; --as-of names those of its day"
         return Check("true_then", None, says)
@@ -146,17 +150,34 @@ def check_true_then(
     )
     if not findings:
         return Check("true_then", True, f"deciding again by the rules, knowledge and prices {by} gives the same bytes")
-    engine = saved.statement["digests"]["engine"] if saved.statement else None
+    return _other_than_stated(
+        saved, "decides otherwise", f"rules and prices {by}", findings, arithmetic_holds=arithmetic_holds
+    )
+
+
+def _other_than_stated(
+    saved: Saved, does: str, data: str, findings: tuple[str, ...], *, arithmetic_holds: bool
+) -> Check:
+    """What it means that today's program does not come to what a record says: the same code is a contradiction.
+
+    Where the code is another, a signature and arithmetic that holds speak for the record; nothing else does.
+    """
+    statement = saved.statement
+    engine = statement["digests"]["engine"] if statement else None
     if engine == engine_digest():
-        return Check("true_then", False, f"this program decides otherwise by the rules and prices {by}", findings)
-    versions = f"it was {saved.decision['engine_version']} then and is {VERSION} now"
+        return Check("true_then", False, f"this program {does} by the {data}", findings)
+    then, now = (f"{version} at revision {known[:12]}" if known else version for version, known in _programs(saved))
     if saved.standing.state == "signed" and engine is not None and arithmetic_holds:
-        says = (
-            f"the record is as it was signed and its figures agree; the program's code ({versions}) decides otherwise"
-        )
-        return Check("true_then", True, says, findings)
-    says = f"today's program decides otherwise by the rules and prices {by}: it ({versions}) or the record was changed"
+        says = "the record is as it was signed and its figures, evaluated again, agree; the program's code is another"
+        return Check("true_then", True, f"{says} ({then} then, {now} now) and {does} by the {data}", findings)
+    says = f"today's program {does} by the {data}: it ({then} then, {now} now) or the record was changed"
     return Check("true_then", None, says, findings)
+
+
+def _programs(saved: Saved) -> tuple[tuple[str, str | None], tuple[str, str | None]]:
+    """The version and the source revision, where it is known, of the program of a record and of today's."""
+    then = saved.statement["revision"] if saved.statement else None
+    return (str(saved.decision["engine_version"]), then), (VERSION, source_revision())
 
 
 def _decided_then(saved: Saved, advisor: Advisor, as_of: Path | None) -> DecidedAgain | None:
@@ -189,7 +210,7 @@ def _differences_then(saved: Saved, again: DecidedAgain, *, carried: bool) -> tu
         found.append("the digest of the vocabulary is not that of the one that it carries")
     # An older program stated other formulas; they were evaluated, whatever they are.
     same_code = statement["digests"]["engine"] == engine_digest()
-    if same_code and statement["arithmetic"] != again.arithmetic:
+    if same_code and statement.get("arithmetic") != again.arithmetic:
         found.append("the formulas and constants that it states are not those of its figures")
     for part in ("rulebook", "knowledge"):
         if statement["digests"][part] != saved.decision[part]["digest"]:
@@ -255,9 +276,12 @@ def check_silence(decision: Mapping[str, Any], advisor: Advisor, samples: int) -
         )
     except InputError as error:
         return Check("certificate", False, "the recorded facts are not taken any more", tuple(str(error).split("\n")))
-    findings = tuple(f"with {dict(example.completion)} the answer is {example.answer}" for example in found)
+    against = found.counterexamples
+    findings = tuple(f"with {dict(example.completion)} the answer is {example.answer}" for example in against)
     if findings:
-        says = f"{len(findings)} of {samples} ways to fill in the rest answer otherwise"
+        says = f"{len(findings)} of {found.decided} ways to fill in the rest answer otherwise"
         return Check("certificate", False, says, findings)
-    says = f"{samples} ways to fill in the {len(unasked)} facts that were not asked all give the same answer"
+    if not found.decided and unasked:
+        return Check("certificate", None, "no way to fill in what was not asked is free of contradictions")
+    says = f"{found.decided} ways to fill in the {len(unasked)} facts that were not asked all give the same answer"
     return Check("certificate", True, says)

@@ -1,5 +1,6 @@
 from .certificate import (
     Answered as Answered,
+    Completions as Completions,
     Counterexample as Counterexample,
     Unasked as Unasked,
     answered as answered,

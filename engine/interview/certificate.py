@@ -60,6 +60,13 @@ class Counterexample(Struct, frozen=True):
     instead_of: Answered
 
 
+class Completions(Struct, frozen=True):
+    """What came of filling in the unasked facts at random."""
+
+    decided: int
+    counterexamples: tuple[Counterexample, ...]
+
+
 def answered(outcome: Outcome) -> Answered:
     """GPU, count and procurement verdict of an outcome."""
     plan = outcome.chosen.ranked.plan if outcome.chosen else None
@@ -76,10 +83,11 @@ def check_certificate(
     samples: int,
     chance: random.Random,
     decided_at: datetime,
-) -> list[Counterexample]:
-    """Decide random completions of the unasked facts; those that answer otherwise are returned.
+) -> Completions:
+    """Decide random completions of the unasked facts, and keep those that answer otherwise.
 
-    Completions that contradict themselves are no answers that a person could give; they are drawn again.
+    Completions that contradict themselves are no answers that a person could give; they are drawn again, four times
+    the samples at most.
 
     Args:
         advisor: the expert that decided.
@@ -106,7 +114,7 @@ def check_certificate(
         other = answered(outcome)
         if other != base:
             found.append(Counterexample(completion, other, base))
-    return found
+    return Completions(drawn, tuple(found))
 
 
 def domains_of(advisor: Advisor, names: Sequence[str]) -> dict[str, tuple[FactDef, tuple[Value, ...]]]:

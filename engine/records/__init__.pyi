@@ -4,7 +4,12 @@ from .again import (
     recorded_moment as recorded_moment,
     unstated_objective as unstated_objective,
 )
-from .arithmetic import Arithmetic as Arithmetic, arithmetic_of as arithmetic_of, check_arithmetic as check_arithmetic
+from .arithmetic import (
+    NO_ARITHMETIC as NO_ARITHMETIC,
+    Arithmetic as Arithmetic,
+    arithmetic_of as arithmetic_of,
+    check_arithmetic as check_arithmetic,
+)
 from .as_of import (
     DecidedAgain as DecidedAgain,
     answer_request as answer_request,
@@ -12,6 +17,7 @@ from .as_of import (
     decide_from_slice as decide_from_slice,
 )
 from .canonical import sha256_of as sha256_of
+from .data_slice import sources_in as sources_in
 from .first_form import Record as Record, decision_digest as decision_digest, make_record as make_record
 from .keyring import Keyring as Keyring
 from .policy import Breach as Breach, breaches as breaches
@@ -25,5 +31,6 @@ from .statement import (
     make_statement as make_statement,
     read_meta as read_meta,
     record_text as record_text,
+    source_revision as source_revision,
     vocabulary_in as vocabulary_in,
 )

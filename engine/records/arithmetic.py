@@ -32,6 +32,7 @@ _CHOSEN_BY = frozenset({"plans.layout", "sizing.job"})
 
 
 #: Of older records.
+NO_ARITHMETIC: dict[str, Any] = {"constants": [], "expressions": []}
 _NO_FORMULAS: dict[str, Any] = {"texts": [], "constants": [], "figures": {}, "parts": {}, "plans": {}}
 _NO_PLAN: dict[str, dict[str, Any]] = {"figures": {}, "parts": {}, "inputs": {}, "zeros": {}}
 

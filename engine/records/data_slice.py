@@ -10,21 +10,24 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from msgspec import to_builtins
 
 from whichgpu.engine.advisor import Advisor
-from whichgpu.engine.catalogue import Knowledge, Offer
+from whichgpu.engine.catalogue import Knowledge, Offer, SourceRecord
 from whichgpu.engine.core import (
     RECORD_FORMS,
     InputError,
     KnowledgeError,
     Problem,
+    RecordError,
     is_rule_file,
     knowledge_files,
     read_document,
+    record_of,
 )
 from whichgpu.engine.rules import Rulebook, rule_digest
 
@@ -46,9 +49,9 @@ def slice_of(advisor: Advisor, facts: Mapping[str, Any]) -> JsonObject:
 
     Args:
         advisor: its folders are read again, so that the record holds what its author wrote.
-        facts: the ``facts`` of the answer; of models only those are kept that a fact names.
+        facts: the ``facts`` of the answer; of models only the one is kept that they name.
     """
-    named = {fact["value"] for fact in facts.values() if isinstance(fact["value"], str)}
+    named = _model_named(advisor.knowledge, facts)
     home = Path(advisor.knowledge.folder)
     paths = sorted(path for path in home.rglob("*") if path.suffix in RECORD_FORMS and path.name not in _NOT_READ)
     return {
@@ -56,6 +59,15 @@ def slice_of(advisor: Advisor, facts: Mapping[str, Any]) -> JsonObject:
         "layers": list(_layers(advisor)),
         "offers": _offers_of(advisor.knowledge),
     }
+
+
+def _model_named(knowledge: Knowledge, facts: Mapping[str, Any]) -> str | None:
+    """The id of the model that the workload names, found as deciding finds it: people spell names in many ways."""
+    given = {name: fact["value"] for name, fact in facts.items() if fact["origin"] == "given"}
+    if "model_name" not in given:
+        return None
+    spec = knowledge.find_model(str(given["model_name"]), given.get("param_count_b")).spec
+    return spec.id if spec else None
 
 
 def digests_of(rulebook: Rulebook, verdicts: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -79,13 +91,10 @@ def _plain(path: Path) -> Any:
     return read_document(path, error=KnowledgeError, cached=True).plain
 
 
-def _knowledge_of(path: Path, named: set[str]) -> Any:
+def _knowledge_of(path: Path, named: str | None) -> Any:
     content = _plain(path)
     if path.parent.name == "models" and isinstance(content, dict) and isinstance(content.get("models"), list):
-        return {
-            **content,
-            "models": [row for row in content["models"] if named & {row.get("id"), *row.get("aliases", ())}],
-        }
+        return {**content, "models": [row for row in content["models"] if row.get("id") == named]}
     return _without(content, _OF_FACTS) if path.name == "vocabulary.yaml" else content
 
 
@@ -135,6 +144,18 @@ def offers_in(data: Mapping[str, Any]) -> list[JsonObject]:
         return [dict(zip(names, row, strict=True)) for row in rows]
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(Problem("bad-slice", f"the offers of the record are malformed: {error!r}")) from error
+
+
+def sources_in(data: Mapping[str, Any]) -> list[SourceRecord]:
+    """The sources of a slice, those of its layers last. What another version wrote in another form is left out."""
+    found = []
+    for files in (data["knowledge"], *(layer.get("knowledge") for layer in data["layers"])):
+        content = files.get("sources.yaml") if isinstance(files, dict) else None
+        rows = content.get("sources") if isinstance(content, dict) else None
+        for row in rows if isinstance(rows, list) else ():
+            with suppress(RecordError):
+                found.append(record_of(SourceRecord, row))
+    return found
 
 
 def _write(folder: Path, files: Mapping[str, Any]) -> None:

@@ -115,7 +115,7 @@ class Statement(TypedDict):
     meta: Annotated[dict[str, str], doc("Who asked, for what, under which ticket: what --meta stated.")]
     plans: Annotated[list[PlanLine], doc("Every plan that was evaluated.")]
     rules: Annotated[dict[str, Digest], doc("The digest of every rule that fired, was overridden or undecided.")]
-    arithmetic: Annotated[Arithmetic, doc("How figures follow from each other.")]
+    arithmetic: NotRequired[Annotated[Arithmetic, doc("How figures follow; the first records of this form have none.")]]
     data: Annotated[Data, doc("What the decision was made with.")]
     digests: Annotated[Digests, doc("SHA-256 over what the decision was made with.")]
     versions: Annotated[dict[str, str], doc("Of the program, of Python, and of what fires the rules.")]

@@ -85,7 +85,7 @@ def make_statement(decision: Decision, answer: Mapping[str, Any], asked: Asked) 
             "engine": engine_digest(),
         },
         "versions": _versions(decision),
-        "revision": _revision(),
+        "revision": source_revision(),
     }
     return {"id": id_of(stated), **stated}
 
@@ -155,7 +155,7 @@ def _versions(decision: Decision) -> dict[str, str]:
 
 
 @cache
-def _revision() -> str | None:
+def source_revision() -> str | None:
     """The commit of the checkout that the program runs from, with ``+`` where files differ from it."""
     git, top = which("git"), _ENGINE.parent
     if git is None or not (top / ".git").exists():

@@ -9,6 +9,12 @@ from typing import Any
 
 import pytest
 
+from whichgpu import load_advisor
+from whichgpu.cli.advisor import names_of
+from whichgpu.engine.records.canonical import sha256_of
+from whichgpu.engine.records.reading import read_saved
+from whichgpu.engine.records.statement import id_of, respelt
+
 
 Whichgpu = Callable[..., Any]
 ROOT = Path(__file__).parents[2]
@@ -49,6 +55,28 @@ def test_a_decision_may_come_by_standard_input_and_without_a_digest(whichgpu: Wh
     assert audited.code == 2
     assert "without the digest" in audited.err
     assert whichgpu("audit", "-", stdin=record.read_text()).code == 7
+
+
+def test_passages_go_by_the_headings_that_the_record_carries(whichgpu: Whichgpu, record: Path) -> None:
+    told = whichgpu("why", str(record), "nvidia-is-the-safe-choice", "--format", "markdown").out
+    assert 'section 5 "Frequently Asked Questions"' in told
+    saved = json.loads(record.read_text())
+    sources = saved["statement"]["data"]["knowledge"]["sources.yaml"]["sources"]
+    cited = next(row for row in sources if row["id"] == "fpt")
+    cited["sections"]["5"] = "Questions of that day"
+    carried = read_saved(respelt(sealed(saved)), "r.json")
+    names = names_of(load_advisor(tests=False), carried)
+    assert names.source("fpt/5") == 'FPT AI Factory guide, section 5 "Questions of that day"'
+    assert names.source("fpt/9.9") == "FPT AI Factory guide, 9.9"
+    cited["sections"] = ["a list, as another version may have had"]
+    again = names_of(load_advisor(tests=False), read_saved(respelt(sealed(saved)), "r.json"))
+    assert again.source("fpt/5") == 'FPT AI Factory guide, section 5 "Frequently Asked Questions"'
+
+
+def sealed(record: dict[str, Any]) -> dict[str, Any]:
+    """A record whose checksums are those of what it states."""
+    record["statement"]["id"] = id_of(record["statement"])
+    return {**record, "sha256": sha256_of(record["statement"])}
 
 
 @pytest.mark.parametrize("command", ["why", "verdicts", "audit", "replay", "sensitivity", "report"])

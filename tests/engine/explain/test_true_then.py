@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from whichgpu import Advisor, load_advisor
+from whichgpu.engine.core import InputError, Problem
 from whichgpu.engine.explain import auditing
-from whichgpu.engine.explain.auditing import audit, check_true_then, verdict_of
+from whichgpu.engine.explain.auditing import audit, check_complete, check_true_then, verdict_of
 from whichgpu.engine.records.as_of import DecidedAgain, decide_from_slice
 from whichgpu.engine.records.canonical import sha256_of
 from whichgpu.engine.records.packing import unpacked
@@ -109,6 +110,30 @@ def test_another_program_is_named_and_a_signed_record_stands(statement: dict[str
     assert any("procurement" in finding for finding in signed.findings)
     assert check_true_then(saved(older, signed=True), advisor, arithmetic_holds=False).holds is None
     assert check_true_then(saved(older, signed=False), advisor, arithmetic_holds=True).holds is None
+
+
+def test_data_that_today_s_program_cannot_read_contradicts_its_own_program_alone(
+    statement: dict[str, Any], advisor: Advisor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreadable(*_: object) -> DecidedAgain:
+        raise InputError(Problem("undecided", "there is no file knowledge/bands.yaml"))
+
+    monkeypatch.setattr(auditing, "decide_from_slice", unreadable)
+    assert check_true_then(saved(statement, signed=True), advisor, arithmetic_holds=True).holds is False
+    older = {**statement, "digests": {**statement["digests"], "engine": "0" * 64}, "revision": "abcdef0123456789"}
+    signed = check_true_then(saved(older, signed=True), advisor, arithmetic_holds=True)
+    assert signed.holds
+    assert "at revision abcdef012345 then" in signed.says
+    assert signed.findings == ("there is no file knowledge/bands.yaml",)
+    assert check_true_then(saved(older, signed=True), advisor, arithmetic_holds=False).holds is None
+    assert check_true_then(saved(older, signed=False), advisor, arithmetic_holds=True).holds is None
+
+
+def test_a_record_that_states_no_arithmetic_is_read_and_not_complete(statement: dict[str, Any]) -> None:
+    first = {key: part for key, part in statement.items() if key != "arithmetic"}
+    check = check_complete(saved(first, signed=True))
+    assert check.holds is None
+    assert "states no arithmetic" in check.says
 
 
 def test_the_day_s_data_may_come_from_elsewhere(

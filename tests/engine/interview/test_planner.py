@@ -60,7 +60,9 @@ def test_the_answer_is_the_one_with_all_facts_given(seed: int, advisor: Advisor)
     unasked = [entry.fact for entry in done.certificate]
     assert not set(unasked) & state.answered
     assert all(entry.why and entry.checked for entry in done.certificate)
-    assert not check_certificate(advisor, state.given, unasked, samples=COMPLETIONS, chance=chance, decided_at=MOMENT)
+    found = check_certificate(advisor, state.given, unasked, samples=COMPLETIONS, chance=chance, decided_at=MOMENT)
+    assert found.decided
+    assert not found.counterexamples
 
 
 def test_the_same_state_gets_the_same_question(interviewer: Interviewer, advisor: Advisor) -> None:
@@ -125,7 +127,9 @@ def test_what_was_not_asked_cannot_matter_to_somebody_who_knows_little(seed: int
     known = {name: value for name, value in facts.items() if name == "task" or chance.random() < 0.5}
     state, done = interview(Interviewer(advisor, MOMENT), known)
     unasked = [entry.fact for entry in done.certificate]
-    assert not check_certificate(advisor, state.given, unasked, samples=COMPLETIONS, chance=chance, decided_at=MOMENT)
+    found = check_certificate(advisor, state.given, unasked, samples=COMPLETIONS, chance=chance, decided_at=MOMENT)
+    assert found.decided
+    assert not found.counterexamples
 
 
 def test_an_open_answer_that_says_what_the_person_did_not_know_is_still_asked(interviewer: Interviewer) -> None:
@@ -154,5 +158,5 @@ def test_a_certificate_that_claims_too_much_is_found_out(advisor: Advisor) -> No
     found = check_certificate(
         advisor, given, ["weight_precision"], samples=8, chance=random.Random(1), decided_at=MOMENT
     )
-    assert found
-    assert all(example.answer != example.instead_of for example in found)
+    assert found.counterexamples
+    assert all(example.answer != example.instead_of for example in found.counterexamples)

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from whichgpu import Decision
+from whichgpu import Advisor, Decision
 from whichgpu.engine.core.canonical import json_value
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.records.canonical import sha256_of
+from whichgpu.engine.records.data_slice import slice_of
 from whichgpu.engine.records.packing import packed, unpacked
 from whichgpu.engine.records.reading import read_saved
 from whichgpu.engine.records.signing import PublicKey, SigningKey, new_key, open_key, read_public
@@ -67,6 +68,18 @@ def test_a_record_reads_back_as_it_was_saved(
     assert found.standing.state == "signed"
     assert found.mark == f"Record {found.id}: {found.standing.says}."
     assert "signed by anna" in found.mark
+
+
+@pytest.mark.parametrize(
+    ("name", "size_b", "model"),
+    [("MISTRAL 7B", None, "mistral-7b-v0.1"), ("mixtral", 46.7, "mixtral-8x7b"), ("no such model", 7, None)],
+)
+def test_the_model_is_kept_however_it_is_spelt(advisor: Advisor, name: str, size_b: float | None, model: str) -> None:
+    given = {"model_name": name} | ({"param_count_b": size_b} if size_b else {})
+    facts = {fact: {"value": value, "origin": "given"} for fact, value in given.items()}
+    kept = slice_of(advisor, facts)["knowledge"]
+    models = [row["id"] for path, content in kept.items() if path.startswith("models/") for row in content["models"]]
+    assert models == ([model] if model else [])
 
 
 def test_who_vouches_is_said(signed: str, unsigned: str, trusted: dict[str, PublicKey]) -> None:
