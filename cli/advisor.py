@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,7 +14,10 @@ from whichgpu.cli.prices import own_prices_file, with_own_prices
 from whichgpu.cli.render.names import Names
 from whichgpu.engine.catalogue import SourceRecord, load_knowledge
 from whichgpu.engine.core import InputError, Problem, read_yaml, read_yaml_text
-from whichgpu.engine.records import Saved, sources_in
+
+
+if TYPE_CHECKING:
+    from whichgpu.engine.records import Saved
 
 
 def load(rules: tuple[str, ...] = (), *, builtin: bool = True, tests: bool = True) -> Advisor:
@@ -61,7 +64,11 @@ def names_of(advisor: Advisor, saved: Saved | None = None) -> Names:
         saved: a record; what it cites goes by the titles and headings that it carries.
     """
     knowledge = advisor.knowledge
-    known = [*knowledge.sources.values(), *(sources_in(saved.statement["data"]) if saved and saved.statement else ())]
+    known = [*knowledge.sources.values()]
+    if saved and saved.statement:
+        from whichgpu.engine.records import sources_in  # noqa: PLC0415 - most decisions are read from no record.
+
+        known += sources_in(saved.statement["data"])
     return Names(
         gpus={gpu.id: gpu.name for gpu in knowledge.gpus.values()},
         sources={source.id: _short_title(source) for source in known},

@@ -41,6 +41,20 @@ currency_option = click.option(
     "--currency", metavar="CODE", default="USD", show_default=True, help="Show amounts in this currency: EUR, INR, ..."
 )
 
+meta_option = click.option(
+    "--meta",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Note in the record who asked, for what: requested_by, purpose, ticket, or any other key. May be repeated.",
+)
+
+sign_option = click.option(
+    "--sign/--no-sign",
+    "sign",
+    default=None,
+    help="Sign the record; by default it is signed if there is a key (whichgpu keys new).",
+)
+
 here_option = click.option("--here", is_flag=True, help="The GPUs of this machine are owned, as its tools list them.")
 
 full_option = click.option("--full", is_flag=True, help="With --jsonl: keep trace, rules and rejected.")

@@ -31,20 +31,6 @@ from whichgpu.engine.records import (
 
 PASSPHRASE = "WHICHGPU_PASSPHRASE"  # noqa: S105 - the name of a variable.
 
-meta_option = click.option(
-    "--meta",
-    metavar="KEY=VALUE",
-    multiple=True,
-    help="Note in the record who asked, for what: requested_by, purpose, ticket, or any other key. May be repeated.",
-)
-
-sign_option = click.option(
-    "--sign/--no-sign",
-    "sign",
-    default=None,
-    help="Sign the record; by default it is signed if there is a key (whichgpu keys new).",
-)
-
 
 def keyring() -> Keyring:
     """The keys of this person: ``$XDG_CONFIG_HOME/whichgpu/keys``, by default below ``~/.config``."""

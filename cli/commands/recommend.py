@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,7 +11,6 @@ from whichgpu import Advisor
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load, names_of, now, read
 from whichgpu.cli.batch import answer_lines
-from whichgpu.cli.commands.register import add_record
 from whichgpu.cli.inputs import read_bytes
 from whichgpu.cli.options import (
     all_option,
@@ -20,18 +19,23 @@ from whichgpu.cli.options import (
     full_option,
     here_option,
     jsonl_option,
+    meta_option,
     output_format,
     plain_option,
     rules_options,
     set_option,
     show_option,
+    sign_option,
 )
 from whichgpu.cli.pages import page_blocks, sections_of
-from whichgpu.cli.records import meta_option, save_record, sign_option
 from whichgpu.engine.advisor import shipped_objectives
 from whichgpu.engine.core import InputError, Problem
-from whichgpu.engine.records import Asked, read_meta
 from whichgpu.engine.rules import probing
+
+
+if TYPE_CHECKING:
+    from whichgpu import Decision
+    from whichgpu.engine.records import Asked
 
 
 @click.command()
@@ -87,7 +91,6 @@ def recommend(
         raise InputError(Problem("bad-option", "--save keeps one decision, so it does not go with --jsonl"))
     if not kept and (meta or sign is not None):
         raise InputError(Problem("bad-option", "--meta and --sign are about a record; say where with --save RECORD"))
-    noted = read_meta(meta)
     if compact and (full or not jsonl):
         raise InputError(Problem("bad-option", "--compact goes with --jsonl, and without --full"))
     sections = sections_of(shown)
@@ -100,20 +103,40 @@ def recommend(
         return _answer_short_lines(advisor, file, sets, objective)
     if jsonl:
         return _answer_lines(advisor, file, sets, objective=objective, full=full)
-    content = read_bytes(file)[0] if kept else None
+    asked = _asked(file, _stated(sets, objective), meta) if kept else None
+    content = asked.content if asked else None
     decision = advisor.decide(read(advisor, file, sets, content), objective=objective, decided_at=now())
     # A page shows no trace, and a third of the work is its making.
     answer = decision.to_dict(full=True, trade_offs=True, traced=kept or form == "json")
-    if kept:
-        record = save_record(decision, answer, save, Asked(file, content, _stated(sets, objective), noted), sign=sign)
-        if registered:
-            add_record(record, answer)
+    if asked:
+        _keep(decision, answer, asked, save, sign=sign, registered=registered)
     if form == "json":
         output.emit_json(answer)
     else:
         blocks = page_blocks(answer, names_of(advisor), sections, everything=everything)
         output.emit_blocks(blocks, form, currency, plain=plain, paged=True)
     return decision.exit_code
+
+
+def _asked(file: str, changes: tuple[str, ...], meta: tuple[str, ...]) -> Asked:
+    """What a record says that a decision was asked with."""
+    from whichgpu.engine.records import Asked, read_meta  # noqa: PLC0415 - few decisions are kept.
+
+    noted = read_meta(meta)
+    return Asked(file, read_bytes(file)[0], changes, noted)
+
+
+def _keep(
+    decision: Decision, answer: Any, asked: Asked, save: str | None, *, sign: bool | None, registered: bool
+) -> None:
+    """Save the record of a decision, append it to the register, or both."""
+    from whichgpu.cli.records import save_record  # noqa: PLC0415
+
+    record = save_record(decision, answer, save, asked, sign=sign)
+    if registered:
+        from whichgpu.cli.commands.register import add_record  # noqa: PLC0415
+
+        add_record(record, answer)
 
 
 def _answer_lines(advisor: Advisor, file: str, changes: tuple[str, ...], *, objective: str | None, full: bool) -> int:

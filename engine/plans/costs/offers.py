@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from datetime import date
@@ -295,7 +294,7 @@ def _of_first_tier(found: Sequence[_Found], tiers: Tiers) -> tuple[Quote, ...]:
 
 
 def _median(quotes: Sequence[Quote]) -> float:
-    return statistics.median([quote.usd_per_hour for quote in quotes])
+    return float(np.median([quote.usd_per_hour for quote in quotes]))
 
 
 def _spot(index: OfferIndex, gpu: Gpu, need: Need) -> float | None:
