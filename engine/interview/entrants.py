@@ -159,6 +159,7 @@ class Comparer:
     _known: dict[tuple[object, ...], tuple[Any, ...]] = field(default_factory=dict)
     _leads: dict[tuple[object, ...], tuple[float, float]] = field(default_factory=dict)
     _pairs: dict[tuple[object, ...], Pairs] = field(default_factory=dict)
+    _causes: dict[tuple[object, ...], frozenset[str]] = field(default_factory=dict)
 
     def lead(self, group: RuleGroup, one: Entrant, other: Entrant) -> tuple[float, float]:
         """The least and the most points that the rules of a group can give the second plan over the first."""
@@ -187,8 +188,11 @@ class Comparer:
 
     def causes(self, group: RuleGroup, *entrants: Entrant) -> frozenset[str]:
         """The askable facts behind the rules of a group that may apply to any of these plans."""
-        names = (name for name in group.hangs if any(entrant.applies[name] != NO for entrant in entrants))
-        return frozenset(cause for name in names for cause in self.groups.behind[name])
+        key = tuple(self._profile(group, entrant) for entrant in entrants)
+        if key not in self._causes:
+            names = (name for name in group.hangs if any(entrant.applies[name] != NO for entrant in entrants))
+            self._causes[key] = frozenset(cause for name in names for cause in self.groups.behind[name])
+        return self._causes[key]
 
     def _profile(self, group: RuleGroup, entrant: Entrant) -> tuple[object, ...]:
         """What tells the plan from others as far as the group goes."""

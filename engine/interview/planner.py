@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from whichgpu.engine.advisor import Advisor, Decision, DecisionContext, Judged, Outcome, Workload
-from whichgpu.engine.core import Value
+from whichgpu.engine.core import Value, collection_paused
 from whichgpu.engine.interview.certificate import Unasked, answered, unasked_of
 from whichgpu.engine.interview.open_choice import Extra, extra_counts, open_choice_of
 from whichgpu.engine.interview.partial_plans import PlanShapes, PlanVariations
@@ -168,7 +168,7 @@ class Interviewer:
     def next_question(self, state: State) -> Question | Done:
         """What to ask next, or what was not asked and why."""
         if state not in self._steps:
-            with probing():
+            with collection_paused(), probing():
                 self._steps[state] = self._next_step(state)
         return self._steps[state]
 
@@ -250,6 +250,7 @@ class Interviewer:
         late = {*view.later, *state.skipped, chosen}
         return [name for line in lines for name in line if name in view.open and name not in late]
 
+    @collection_paused()
     def sureness(self, state: State) -> Sureness:
         """In how many of the ways in which what is open could turn out the answer stays."""
         return self.ways.sureness(state.given, answered(self.decide(state).outcome), self.view(state).open)
