@@ -94,6 +94,7 @@ _ENGINES = (
     ("diffusers", "diffusers"),
     ("transformers", "transformers"),
     ("litgpt", "transformers"),
+    ("openai/whisper", "openai-whisper"),
 )
 #: What a source calls its optimiser holds these words, in any case: the first that it holds tells.
 _OPTIMIZERS = (

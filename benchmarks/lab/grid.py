@@ -38,6 +38,13 @@ SHIPPED: tuple[Cell, ...] = (
     ("llama", Technique(checkpointing="offloaded")),
     ("llama", Technique(tensor=2)),
     ("qwen3", Technique()),
+    ("llama", Technique(checkpointing="full", targets="all-linear")),
+    ("llama", Technique(checkpointing="full", targets="attention")),
+    ("llama", Technique(checkpointing="full", targets="qv")),
+    ("llama", Technique(recipe="fp32", checkpointing="full")),
+    ("qwen3", Technique(checkpointing="full", targets="all-linear")),
+    ("mixtral", Technique(checkpointing="full")),
+    ("gpt-neox", Technique(checkpointing="full")),
     ("vit", Technique(recipe="autocast")),
     ("llama", Technique(targets="all-linear", dora=True)),
 )

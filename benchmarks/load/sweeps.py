@@ -86,7 +86,7 @@ def report(asked: list[Point], answers: dict[str, Prediction], apart: list[Score
         "## Core points, each family by constants that had no part of it\n\n"
         "What `benchmarks/load/fit.py` fits, fitted again without the family. The choice of constants and the form"
         " of the formulas were made with all core points in sight.\n\n" + _table("figure", _by_figure(apart)),
-        _bands(core, answers),
+        _bands(core, answers, apart),
         "## All points\n\n"
         "Open loops, bursts and contradictory rows too: their load is the in-flight count that Little's law gives.\n\n"
         + _table("figure", _by_figure(every)),
@@ -112,20 +112,29 @@ def _table(head: str, rows: Iterable[tuple[str, Summary | None]]) -> str:
     return "\n".join(lines)
 
 
-def _bands(core: list[Point], answers: dict[str, Prediction]) -> str:
-    """How many measured values lie inside the band that is told with the figure, and how wide the bands are."""
-    lines = ["| figure | measured inside the band | high / low, median |", "|---|--:|--:|"]
+def _bands(core: list[Point], answers: dict[str, Prediction], apart: list[Score]) -> str:
+    """How many measured values lie inside the band that is told with the figure, and how wide the bands are.
+
+    Also as they would be around the figure by constants that had no part of the family, as many times up and down.
+    """
+    lines = [
+        "| figure | measured inside the band | with the family held out | high / low, median |",
+        "|---|--:|--:|--:|",
+    ]
+    without = {(score.point.id, score.figure): score.predicted for score in apart}
     for figure in BANDED:
-        inside, widths = defaultdict(list), []
+        inside, held_out, widths = defaultdict(list), defaultdict(list), []
         for point in core:
             answer, measured = answers[point.id], point.measured(figure)
             if measured and not isinstance(answer, str) and f"{figure}_low" in answer:
                 low, high = answer[f"{figure}_low"], answer[f"{figure}_high"]
                 inside[point.family].append(low <= measured <= high)
                 widths.append(high / low)
+                moved = without.get((point.id, figure), answer[figure]) / answer[figure]
+                held_out[point.family].append(low * moved <= measured <= high * moved)
         if widths:
-            share = mean(mean(found) for found in inside.values())
-            lines.append(f"| {NAMES[figure]} | {share:.0%} | {median(widths):.2f} |")
+            shares = [mean(mean(found) for found in each.values()) for each in (inside, held_out)]
+            lines.append(f"| {NAMES[figure]} | {shares[0]:.0%} | {shares[1]:.0%} | {median(widths):.2f} |")
     return "## Bands, core\n\nShares averaged over families.\n\n" + "\n".join(lines)
 
 

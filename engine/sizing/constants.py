@@ -233,7 +233,8 @@ class Other(FrozenModel):
 
     activations_share: Constant
     speech_weight_bytes: Constant
-    speech_cache_gb_per_b: Constant
+    speech_loading_bytes: Constant
+    speech_beams: Constant
     speech_ratio: Constant
     speech_positions: Constant
     speech_words: Constant

@@ -10,6 +10,8 @@ from whichgpu.engine.sizing.job import Kind
 from whichgpu.engine.sizing.reading import Reader
 
 
+#: The program of Whisper's authors, whose weights take more than other programs'.
+WHISPER = "openai-whisper"
 _ENCODER_TOKENS = 512  # What BERT and its kin read at most.
 #: Bytes a parameter up to which a format counts as quantised: 8 bits with their scales.
 _NARROW = 1.1
@@ -101,7 +103,7 @@ def _lengths(reader: Reader, kind: Kind, family: Family, model: ModelSpec | None
 
 def _engine(reader: Reader, kind: Kind, family: Family, model: ModelSpec | None) -> str:
     stated = reader.text("serving_engine")
-    if stated in sizing_constants().engines:
+    if stated in sizing_constants().engines or (family == "speech" and stated == WHISPER):
         return stated
     if kind != "inference":
         return "transformers"

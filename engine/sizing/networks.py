@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from whichgpu.engine.sizing.composed import composed_network, plain_elements
 from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.intake_serving import WHISPER
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
 from whichgpu.engine.sizing.rows import Floats, Ints, Rows, ceiling
@@ -47,7 +48,11 @@ _ATTENDED = TermKind(
 _ATTENDING = re.compile(r"(vit|deit|beit|swin|dino|clip|siglip|eva)")
 _SHARE = TermKind("activations", "a tenth of the rest for each sample", ("samples", "share"), "alloc 0.0.16")
 _SPEECH = TermKind(
-    "activations", "cache of five beams and activations, by size", ("parameters_b", "requests"), "openai/whisper README"
+    "activations",
+    "requests x beams x (positions + words) x keys and values of 2 bytes x width x layers; while openai/whisper loads"
+    " its checkpoint, no less than that",
+    ("requests", "beams", "positions", "words", "width", "layers"),
+    "Whisper paper; openai/whisper whisper/__init__.py; transformers expands what the encoder gives to all beams",
 )
 
 
@@ -89,8 +94,8 @@ def _composed_maps(job: Job, images: Ints, size: float) -> PartColumn | None:
             return None
         pixels = job.pixels()
         return PartColumn(_COUNTED, images * plain * pixels * size / 1e9, (images, job.model.name, pixels, 0))
-    # Where the long edge alone is stated: detectors see pictures of 3 to 5, segmenters squares.
-    pixels = job.pixels(1.0 if found.dense else 0.6)
+    # Where the long edge alone is stated: detectors see pictures of 3 to 5, segmenters squares, as is the usual size.
+    pixels = job.pixels(1.0 if found.dense or "image_px" in job.unstated else 0.6)
     classes = job.classes or round(sizing_constants().vision.parts.classes.value) if found.dense else 0
     value = images * found.elements(pixels, classes) * size / 1e9
     return PartColumn(_COUNTED, value, (images, found.name, pixels, classes))
@@ -113,10 +118,10 @@ def _attended_maps(job: Job, params_b: float, images: Ints, size: float) -> Part
 
 def _inference(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
     constants = sizing_constants()
-    per = constants.weights[job.weight_precision].body
-    if job.family == "speech" and per == 2.0 and "weight_precision" in job.unstated:
+    told = per = constants.weights[job.weight_precision].body
+    if _loads_whole(job):
         per = constants.other.speech_weight_bytes.value
-    # A program may keep 32 bits whatever precision is stated, and compute in it: openai/whisper does.
+    # A program may keep 32 bits whatever precision is stated: openai/whisper does.
     most = constants.other.speech_weight_bytes.value if job.family == "speech" and not job.engine_stated else per
     models = ceiling(job.models_served, rows.data)
     weights = params_b * per * models / (rows.tensor * rows.pipeline)
@@ -130,7 +135,7 @@ def _inference(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
     )
     return MemoryColumns(
         per_gpu_gb=total_gb(parts),
-        low_gb=0.85 * weights + 0.3 * activation.gb,
+        low_gb=0.85 * weights * min(1.0, told / per) + 0.3 * activation.gb,
         high_gb=1.2 * weights * max(1.0, most / per) + 2.0 * activation.gb + 2.0 * rows.context_gb,
         allocated_gb=tensors,
         parts=parts,
@@ -149,10 +154,34 @@ def _inference_activation(job: Job, params_b: float, weights: Floats, requests: 
         value = streams * elements * share * size / 1e9
         return PartColumn(_MAPS, value, (streams, gmacs, job.image_px, native, share))
     if job.family == "speech":
-        cache = constants.other.speech_cache_gb_per_b.value * params_b * requests
-        return PartColumn(_SPEECH, cache, (params_b, requests))
+        return _heard_cache(job, params_b, requests)
     share = constants.other.activations_share.value
     return PartColumn(_SHARE, weights * share * requests, (requests, share))
+
+
+def _loads_whole(job: Job) -> bool:
+    """Whether speech is recognised by openai/whisper: as stated, and where neither software nor precision is."""
+    open_ = not job.engine_stated and "weight_precision" in job.unstated
+    return job.family == "speech" and (open_ or (job.engine_stated and job.engine == WHISPER))
+
+
+def _heard_shape(params_b: float) -> tuple[float, float]:
+    """Width and layers: an encoder layer has 12 h^2 parameters, a decoder layer with its second attention 16 h^2."""
+    ratio = sizing_constants().other.speech_ratio.value
+    width = (params_b * 1e9 * ratio / 28.0) ** (1.0 / 3.0)
+    return width, width / ratio
+
+
+def _heard_cache(job: Job, params_b: float, requests: Ints) -> PartColumn:
+    """Keys and values of a window of sound and of its words, for each beam."""
+    known = sizing_constants().other
+    width, layers = _heard_shape(params_b)
+    places, beams = known.speech_positions.value + known.speech_words.value, known.speech_beams.value
+    cache = requests * beams * places * 2.0 * 2.0 * width * layers / 1e9
+    if _loads_whole(job):
+        cache = np.maximum(cache, known.speech_loading_bytes.value * params_b)
+    settings = (requests, beams, known.speech_positions.value, known.speech_words.value, width, layers)
+    return PartColumn(_SPEECH, cache, settings)
 
 
 def _training(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
@@ -187,10 +216,7 @@ def _training(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
 def _heard_maps(job: Job, params_b: float, clips: Ints) -> PartColumn:
     """Maps of a speech recogniser: an encoder over a window of sound, a decoder over its words."""
     known = sizing_constants().other
-    ratio = known.speech_ratio.value
-    # An encoder layer has 12 h^2 parameters, a decoder layer with its second attention 16 h^2.
-    width = (params_b * 1e9 * ratio / 28.0) ** (1.0 / 3.0)
-    layers = width / ratio
+    width, layers = _heard_shape(params_b)
     element = 2.0 if job.recipe == "fp32" else 1.0
     places = known.speech_positions.value + known.speech_words.value
     whole = clips * places * 34.0 * element * width

@@ -76,7 +76,7 @@ class JobSpeed:
         demand = self._demand
         if job.family == "encoder":
             load = pass_of(job, shape, split.rows)
-            return encoder_values(job, load, rates, split, demand)
+            return encoder_values(job, load, rates, split, demand, pick)
         known = np.full(len(split.rows.tensor), np.nan) if room is None else room
         steps = steps_of(load_of(job, shape, split.rows), rates, split)
         return load_values(job, steps, split.rows, room=known, demand=demand)

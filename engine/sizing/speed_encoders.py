@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from whichgpu.engine.core import TURNED, Pick
 from whichgpu.engine.sizing.batching import BatchServer, batch_values
 from whichgpu.engine.sizing.demand import Demand
 from whichgpu.engine.sizing.job import Job
@@ -18,7 +19,9 @@ from whichgpu.engine.sizing.speed_serving import Load, Rates, load_of, pass_s
 _FULL_BATCH = 64.0
 
 
-def encoder_values(job: Job, load: Load, rates: Rates, split: Split, demand: Demand) -> dict[str, Any]:
+def encoder_values(
+    job: Job, load: Load, rates: Rates, split: Split, demand: Demand, pick: Pick = "value"
+) -> dict[str, Any]:
     """Requests and tokens read per second over all GPUs, and the times of one request, for each row.
 
     Nothing is generated: there are no tokens per second but those that are read, and no first one to wait for.
@@ -29,13 +32,16 @@ def encoder_values(job: Job, load: Load, rates: Rates, split: Split, demand: Dem
         rates: of the GPU of each row.
         split: of the plans; the ``batch`` of a row is the requests in flight over all its replicas.
         demand: what is asked.
+        pick: the slow, middle or fast end of the constants.
     """
 
     def passing(batch: Any) -> Any:
         together = load._replace(prefill_flops=load.prefill_flops * batch)
         return pass_s(together, rates, split, job.context_tokens * batch) + rates.per_step
 
-    overhead = speed_constants().serving.request_overhead_ms.value / 1e3
+    serving = speed_constants().serving
+    outside = serving.request_overhead_ms if job.engine_stated else serving.batch_overhead_ms
+    overhead = outside.at(TURNED[pick]) / 1e3
     values = batch_values(BatchServer(passing, _FULL_BATCH, overhead), split.rows.data, split.rows.batch, demand)
     per_s = values["samples_per_s"]
     return values | {"requests_per_s": per_s, "input_tokens_per_s": per_s * job.context_tokens}

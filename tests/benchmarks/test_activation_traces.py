@@ -102,6 +102,18 @@ def test_a_layer_keeps_what_was_traced(row, dims):
     assert float(held) == pytest.approx(kept, rel=WIDE_TOLERANCE if wide else TOLERANCE, abs=1.0)
 
 
+@pytest.mark.parametrize("dims", _DIMS, ids=str)
+@pytest.mark.parametrize("recipe", ["pure", "fp32"])
+def test_a_layer_computed_anew_works_with_what_was_traced(dims, recipe):
+    technique = {"recipe": recipe, "checkpointing": "full"}
+    (row,) = (r for r in traces()["layers"] if r["module"] == "llama" and r["technique"] == technique)
+    measures = dict(zip(("hidden", "query", "keys_values", "feed_forward", "heads"), dims, strict=True))
+    working = sum(value * measures[name] for name, value in row["working"].items())
+    hidden, query, values, wide, heads = dims
+    full, _, _ = layer_bytes_per_token(_job(technique, 2048), _shape("llama", hidden, query, values, wide, heads, 0), 1)
+    assert float(full) == pytest.approx(working, rel=0.02)
+
+
 def test_traces_solved_on_some_dimensions_hold_for_others():
     for row in traces()["layers"]:
         assert row["off_pct"] < 1.0, row

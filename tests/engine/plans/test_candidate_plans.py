@@ -138,7 +138,7 @@ def test_counts_that_rules_ask_for_are_planned_where_they_fit_and_can_be_had() -
     found = by_gpu(plans({"task": "full_finetuning"}, "llama-3.1-8b", {4: "four-for-production", 16: "sixteen"}))
     h100 = found["nvidia-h100-80gb-sxm"]
     assert {4, 8, 16} <= set(h100)
-    assert h100[4].why_count == "more GPUs for speed"
+    assert h100[8].why_count == "more GPUs for speed"
     assert h100[16].why_count == "asked by sixteen"
     assert set(found["nvidia-jetson-agx-orin-64gb"]) == {1}
     bare = by_gpu(plans({"task": "full_finetuning"}, "llama-3.1-8b", [4]))

@@ -72,6 +72,19 @@ def test_measured_training_runs_are_met(advisor, name, batch, px, gb):
     assert answer["allocated_gb"] == pytest.approx(gb, rel=0.12)
 
 
+def test_an_unstated_picture_has_as_many_pixels_as_the_usual_one(advisor):
+    facts = {
+        "task": "full_finetuning",
+        "model_name": "Mask R-CNN R-50-FPN",
+        "batch_size_per_gpu": 8,
+        "gpu": "nvidia-l40s",
+    }
+    usual, stated = (
+        size_workload(advisor, advisor.read(facts | more)) for more in ({}, {"image_px": 1333, "image_short_px": 800})
+    )
+    assert usual["breakdown"]["activations_gb"] == pytest.approx(stated["breakdown"]["activations_gb"], rel=0.01)
+
+
 @pytest.mark.parametrize(("classes", "gb"), [(150, 10.6), (21, 7.6)])
 def test_each_class_of_a_segmentation_has_maps_of_its_own(advisor, classes, gb):
     facts = {"task": "full_finetuning", "model_name": "DeepLabV3+ R-50-D8", "batch_size_per_gpu": 4, "image_px": 512}

@@ -45,6 +45,13 @@ def test_more_requests_at_a_time_wait_longer_but_more_are_served(speed):
     assert many["requests_per_s"] >= one["requests_per_s"]
 
 
+def test_a_server_of_batches_adds_less_than_an_engine_that_generates(speed):
+    """And how much it adds is in the band: nobody says which server it is."""
+    open_, stated = speed(concurrency=1), speed(concurrency=1, serving_engine="vllm")
+    assert stated["latency_mean_ms"] > open_["latency_mean_ms"] + 10
+    assert open_["latency_ms_high"] > open_["latency_ms"] + 10
+
+
 def test_tokens_are_those_that_are_read(speed):
     found = speed(context_tokens=256)
     assert found["input_tokens_per_s"] == pytest.approx(256 * found["requests_per_s"], rel=1e-4)

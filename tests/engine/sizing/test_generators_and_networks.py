@@ -162,8 +162,19 @@ def test_vision_adapters_freeze_the_network():
 
 @pytest.mark.parametrize(("params_b", "gb"), [(0.074, 1.0), (0.244, 2.0), (0.769, 5.0), (1.55, 10.0)])
 def test_whisper_takes_about_what_its_authors_state(params_b, gb):
-    found = estimate(ModelSpec(id="w", name="w", kind="speech", params_b=params_b), **INFER)
+    model = ModelSpec(id="w", name="w", kind="speech", params_b=params_b)
+    assert estimate(model, **INFER).per_gpu_gb == pytest.approx(gb, rel=0.15)  # They say about, in whole GB.
+    named = estimate(model, **(INFER | {"serving_engine": "openai-whisper", "weight_precision": "fp16"}))
+    assert named.per_gpu_gb == estimate(model, **INFER).per_gpu_gb
+
+
+@pytest.mark.parametrize(("requests", "gb"), [(1, 5.2), (2, 6.9)])
+def test_whisper_in_sixteen_bits_holds_five_beams_for_each_request(requests, gb):
+    model = ModelSpec(id="w", name="w", kind="speech", params_b=1.55)
+    facts = {"weight_precision": "fp16", "serving_engine": "transformers", "concurrency": requests}
+    found = estimate(model, **(INFER | facts))
     assert found.per_gpu_gb == pytest.approx(gb, rel=0.1)
+    assert found.breakdown["activations"] == pytest.approx(requests * 5 * (1500 + 448) * 4 * 1280 * 32 / 1e9, rel=0.05)
 
 
 def test_speech_in_eight_bits_is_smaller():

@@ -134,6 +134,6 @@ def test_published_rates_are_met() -> None:
 def test_a_served_encoder_takes_no_longer_than_its_kernels(gpu: str, tokens: int, measured_ms: float) -> None:
     """BERT large, one text at a time: NVIDIA TensorRT demo/BERT, without the server around it."""
     facts: Facts = {"task": "inference", "weight_precision": "fp16", "context_tokens": tokens, "concurrency": 1}
-    overhead_ms = speed_constants().serving.request_overhead_ms.value
+    overhead_ms = speed_constants().serving.batch_overhead_ms.value
     alone_ms = values(job(facts, "bert-large"), KNOWLEDGE.gpus[gpu])["latency_mean_ms"] - overhead_ms
     assert measured_ms / 1.6 < alone_ms < measured_ms * 1.6
