@@ -45,6 +45,7 @@ SLOW = (
     "acceptance/test_determinism.py",
     "acceptance/test_soak.py",
     "acceptance/test_unseen_cases.py",
+    "benchmarks/test_layers.py",
     "cli/report/test_report_in_browser.py",
     "cli/report/test_report_page.py",
     "cli/test_broken_records.py",

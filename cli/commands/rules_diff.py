@@ -109,6 +109,7 @@ def _told(entry: Told) -> dict[str, Any]:
         "aspects": list(change.aspects),
         "decisive": change.decisive,
         "exercised": entry.exercised,
+        "answered_otherwise": entry.turned,
         "regions": [
             {
                 "says": region.says,

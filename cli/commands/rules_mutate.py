@@ -8,7 +8,7 @@ from whichgpu.cli import output
 from whichgpu.cli.advisor import load
 from whichgpu.cli.options import output_format, rules_options
 from whichgpu.cli.render.ruletests import mutation_blocks, written_blocks
-from whichgpu.engine.authoring import RuleTestFacts, mutate, mutate_effects, worked_out_facts, write_tests
+from whichgpu.engine.authoring import RuleTestFacts, mutate, mutate_effects, mutate_order, worked_out_facts, write_tests
 
 
 FOUND_WANTING = 1
@@ -16,7 +16,7 @@ FOUND_WANTING = 1
 
 @click.command()
 @click.argument("names", nargs=-1)
-@click.option("--least", metavar="PERCENT", type=float, default=0.0, help="Exit with 1 where either score is below.")
+@click.option("--least", metavar="PERCENT", type=float, default=0.0, help="Exit with 1 where a score is below.")
 @click.option("--write", "writes", is_flag=True, help="Put the tests that would notice them into the rule files.")
 @output_format("text", "json")
 @rules_options
@@ -27,17 +27,19 @@ def mutate_rules(
 
     In conditions each limit is moved by a fifth, each comparison turned round, each condition and alternative left
     out. In effects points get another sign, amount and reason, codes, facts and figures another name, values and
-    texts another content, and overrides are left out. Mistakes that provably change nothing do not count.
+    texts another content, and overrides are left out. In tables where the first row counts each row is put above each
+    one before it. Mistakes that provably change nothing do not count.
     """
+    kinds = (("conditions", mutate), ("effects", mutate_effects), ("the order of rows", mutate_order))
     advisor = load(rules, builtin=builtin)
     facts_for, computed = RuleTestFacts(advisor).facts_for, worked_out_facts(advisor)
     with output.working("making mistakes in the rules"):
         reports = {
             kind: judge(advisor.rulebook, facts_for, advisor.vocabulary, computed=computed, rules=names or None)
-            for kind, judge in (("conditions", mutate), ("effects", mutate_effects))
+            for kind, judge in kinds
         }
     if form == "json":
-        output.emit_json({kind: report.to_dict() for kind, report in reports.items()})
+        output.emit_json({kind.rpartition(" ")[2]: report.to_dict() for kind, report in reports.items()})
     else:
         output.emit_blocks([block for item in reports.items() for block in mutation_blocks(*item)], form)
     if writes:

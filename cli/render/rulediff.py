@@ -107,6 +107,13 @@ def _rule(entry: Told) -> list[Block]:
     blocks += [Paragraph(_region(region)) for region in entry.regions]
     if change.decisive and not entry.exercised:
         blocks.append(Paragraph("No workload that was compared exercised it.", "bad"))
+    elif change.decisive:
+        answers = (
+            f"{count_of(entry.turned, 'workload')} {'gets' if entry.turned == 1 else 'get'} another answer by it"
+            if entry.turned
+            else "no answer turns on it"
+        )
+        blocks.append(Paragraph(f"It fires on workloads that were compared; {answers}."))
     return blocks
 
 

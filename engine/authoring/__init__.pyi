@@ -59,6 +59,7 @@ from .testing.mutation import (
     mutate_effects as mutate_effects,
 )
 from .testing.outcomes import DecideGiven as DecideGiven
+from .testing.row_order import mutate_order as mutate_order
 from .testing.rule_test_facts import RuleTestFacts as RuleTestFacts
 from .testing.rule_tests import (
     Coverage as Coverage,

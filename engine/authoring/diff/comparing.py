@@ -36,6 +36,7 @@ class Told(Struct, frozen=True):
     change: RuleChange
     regions: tuple[Region, ...] = ()
     exercised: bool = False  # it fired on some workload, in one edition or the other
+    turned: int = 0  # workloads with another answer in which it had a part
 
 
 class Moved(Struct, frozen=True):
@@ -135,14 +136,24 @@ def compare(
         else _answers(old, new, facts, moment, shares, wanted, processes)
     )
     met = frozenset().union(*(pair.met for pair in pairs))
-    told = tuple(Told(aim.change, aim.regions, any(rule.id in met for rule in aim.change.both)) for aim in aims)
+    moved = _moved(concerned, pairs, changes)
+    behind = Counter(rule for entry in moved for rule in entry.rules)
+    told = tuple(
+        Told(
+            aim.change,
+            aim.regions,
+            any(rule.id in met for rule in aim.change.both),
+            max(behind[rule.id] for rule in aim.change.both),
+        )
+        for aim in aims
+    )
     return Comparison(
         old=old.label,
         new=new.label,
         digests=(before.rulebook.digest, after.rulebook.digest),
         rules=told,
         knowledge=knowledge,
-        moved=_moved(concerned, pairs, changes),
+        moved=moved,
         compared=dict(sorted(Counter(named.origin for named in workloads).items())),
         spared=len(workloads) - len(concerned),
         seed=seed,

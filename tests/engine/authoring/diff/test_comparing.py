@@ -308,6 +308,10 @@ def test_workloads_are_drawn_where_rules_differ_and_who_meets_none_is_named(lay:
     assert sum(len(moved) for moved, _ in by_task(found.moved).values()) == len(found.moved)
     (idle,) = (told.change.id for told in found.rules if not told.exercised)
     assert f"Not exercised by any workload: {idle}." in str(comparison_blocks(found))
+    (met,) = (told for told in found.rules if told.exercised)
+    assert met.turned == sum(met.change.id in entry.rules for entry in found.moved) > 0
+    verb = "workload gets" if met.turned == 1 else "workloads get"
+    assert f"{met.turned} {verb} another answer by it." in str(comparison_blocks(found))
 
 
 def test_an_edit_touches_what_hangs_on_it(lay: Lay) -> None:
