@@ -4,7 +4,8 @@
 
 The workloads are those of ``explain.py``. Of the computed numbers in their traces some are drawn. A formula that gives
 another number, or reads what is no input of the plan, no figure of the trace and no constant with a source,
-is printed, and the exit code is 1. Figures that end in a statement (how many providers there are, say) are counted.
+is printed, and the exit code is 1. Figures that end in a sentence are counted, and so is what the planner found by
+trying: how few GPUs do, how they are split.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def main() -> int:
     advisor, chance, started = load_advisor(tests=False), random.Random(options.seed), time.process_time()
     drawn: Counter[str] = Counter()
     words: Counter[str] = Counter()
-    faults, sizes, derived, stated = [], [], 0, 0
+    faults, sizes, derived, stated, searched = [], [], 0, 0, 0
     for number in range(options.records):
         decision = advisor.decide(workload(chance), decided_at=MOMENT)
         answer = json_value(decision.to_dict())
@@ -47,12 +48,14 @@ def main() -> int:
             if not entry["source"]
         ]
         derived, stated = derived + found.derived, stated + found.in_words
+        searched += found.searched
         figures = [name for _, name in _computed(answer)]
         for name in chance.sample(figures, min(len(figures), options.figures // options.records)):
             drawn["ends in a statement" if name in found.words else "evaluates"] += 1
             words[name] += name in found.words
         sizes.append(len(gzip.compress(record_text(statement, None).encode(), 9)))
     print(f"{options.records} records: {derived} figures evaluated, {stated} end in a statement, {len(faults)} faults")
+    print(f"{searched} counts and splits were found by trying")
     print(f"{sum(drawn.values())} drawn: {dict(drawn)}; {dict(+words)}")
     print(f"packed: median {statistics.median(sizes) / 1e3:.0f} KB, most {max(sizes) / 1e3:.0f} KB")
     for fault in faults:

@@ -31,8 +31,7 @@ def verdict_with(decision: dict[str, Any], advisor: Advisor, fact: str, value: A
     given = recorded_facts(decision, advisor)
     try:
         changed = with_changes(given, [f"{fact}={read_back(value)}"], advisor)
-        turned = fact == "objective"
-        objective = str(changed.get("objective", advisor.default_objective)) if turned else None
+        objective = str(changed["objective"]) if fact == "objective" and "objective" in changed else None
         outcome = decide_again(decision, advisor, given=changed, objective=objective).outcome
     except InputError:
         return None

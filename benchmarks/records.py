@@ -2,9 +2,10 @@
 
     python benchmarks/records.py [--bytes 200] [--tampers 60] [--again 6] [--seed 1]
 
-A signed record is changed: at single bytes, and at random places of its statement with every checksum made anew. None
-may pass as authentic. Some of the same changes are made to an unsigned record, which is then decided again by what it
-carries: what says something else than its own rules and prices has to be found; what was asked, by whom, cannot be.
+A signed record is changed: at single bytes, and at random places of its statement with every checksum made anew; its
+signature is taken off, and put on by a stranger. None may pass as authentic, and what a command shows of one it shows
+with the mark that says so. Some of the same changes are made to an unsigned record, which is then decided again by what
+it carries: what says something else than its own rules and prices has to be found; what was asked, by whom, cannot be.
 Ten processes write to one register while one of them is killed. The exit code is 1 where something passes.
 """
 
@@ -18,16 +19,22 @@ import random
 import signal
 import subprocess
 import sys
-import tempfile
 import time
+from collections import Counter
 from datetime import UTC, datetime
+from html import unescape
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from click.testing import CliRunner
+
 from whichgpu import load_advisor
+from whichgpu.cli.main import whichgpu
 from whichgpu.engine.core import InputError
 from whichgpu.engine.explain.auditing import check_complete, check_true_then
 from whichgpu.engine.records.canonical import sha256_of
+from whichgpu.engine.records.keyring import Keyring
 from whichgpu.engine.records.reading import read_saved
 from whichgpu.engine.records.register import Register
 from whichgpu.engine.records.signing import new_key, open_key
@@ -78,11 +85,32 @@ def tampered(record: dict[str, Any], part: str, chance: random.Random) -> tuple[
     return respelt(forged), f"{part}: ... {key} = {str(before)[:40]!r}"
 
 
-def state_of(raw: bytes | str, trusted: Any) -> str:
+def standing_of(raw: bytes, trusted: Any) -> tuple[str, str]:
+    """How far a record is believed, and the mark that everything shown of it has to carry."""
     try:
-        return read_saved(raw, "r.json", trusted).standing.state
+        saved = read_saved(raw, "r.json", trusted)
     except InputError:
-        return "refused"
+        return "refused", ""
+    return saved.standing.state, saved.mark
+
+
+def shows_unmarked(raw: bytes, mark: str, folder: Path) -> bool:
+    """Whether ``why`` and ``report`` show a forged record without its mark; without one it has to be refused."""
+    file, page = folder / "r.json", folder / "r.html"
+    file.write_bytes(raw)
+    runner = CliRunner(env={"XDG_CONFIG_HOME": str(folder)})
+    why = runner.invoke(whichgpu, ["why", str(file), "count"])
+    if not mark:
+        return why.exit_code == 0
+    runner.invoke(whichgpu, ["report", str(file), "-o", str(page)])
+    return not all(mark in " ".join(unescape(text).split()) for text in (why.output, page.read_text()))
+
+
+def stranger(statement: dict[str, Any]) -> str:
+    """The record as somebody signs it whose key is not trusted."""
+    return record_text(
+        statement, open_key(new_key("x", None)[0], "x", None).sign(sha256_of(statement), statement["id"])
+    )
 
 
 def register_under_load(texts: list[str], folder: Path) -> list[str]:
@@ -130,19 +158,31 @@ def main() -> int:
     statement = make_statement(decision, decision.to_dict(), Asked("w.yaml", b"x", (), {"ticket": "T-1"}))
     text = record_text(statement, key.sign(sha256_of(statement), statement["id"]))
     raw, passed = text.encode(), []
-    print(f"a record of {len(raw):,} bytes, {len(gzip.compress(raw, 9)):,} packed; {state_of(raw, trusted)}")
+    print(f"a record of {len(raw):,} bytes, {len(gzip.compress(raw, 9)):,} packed; {standing_of(raw, trusted)[0]}")
+    forgeries = []
     for _ in range(options.bytes):
         place = chance.randrange(len(raw))
         other = chance.choice([byte for byte in range(256) if byte != raw[place]])
-        if state_of(raw[:place] + bytes([other]) + raw[place + 1 :], trusted) == "signed":
-            passed.append(f"byte {place}")
+        forgeries.append((f"byte {place}", raw[:place] + bytes([other]) + raw[place + 1 :]))
     record = json.loads(text)
     parts = sorted(statement.keys() - {"id"})
     for number in range(options.tampers):
         forged, what = tampered(record, parts[number % len(parts)], chance)
-        if state_of(forged, trusted) == "signed":
-            passed.append(what)
-    print(f"{options.bytes} bytes and {options.tampers} tampers of a signed record: {len(passed)} pass as authentic")
+        forgeries.append((what, forged.encode()))
+    forgeries.append(("the signature taken off", respelt({**record, "signature": None}).encode()))
+    forgeries.append(("signed by a stranger", stranger(statement).encode()))
+    states: Counter[str] = Counter()
+    with TemporaryDirectory() as folder:
+        Keyring(Path(folder) / "whichgpu" / "keys").trust(key.public.to_text(), "bench")
+        for number, (what, forged) in enumerate(forgeries):
+            state, mark = standing_of(forged, trusted)
+            states[state] += 1
+            passed += [what] if state == "signed" else []
+            hidden = state in {"altered", "refused"}
+            if (not hidden or number % 20 == 0) and shows_unmarked(forged, "" if hidden else mark, Path(folder)):
+                passed.append(f"{what} is shown without its mark")
+    print(f"{options.bytes} bytes, {options.tampers} tampers and 2 signatures of a signed record: {dict(states)}")
+    print(f"{len(passed)} pass as authentic, or are shown without their mark")
     unsigned = {**record, "signature": None}
     derived = [part for part in parts if part not in NOT_DERIVED]
     missed = []
@@ -161,7 +201,7 @@ def main() -> int:
         small["answer"] = {**statement["answer"], "trace": []}
         small["id"] = id_of(small)
         texts.append(record_text(small, None))
-    with tempfile.TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder:
         faults = register_under_load(texts, Path(folder))
     print(f"a register with {WRITERS} writers, one of them killed: {len(faults)} faults")
     for line in (*passed, *missed, *faults):

@@ -6,12 +6,19 @@ from pathlib import Path
 
 import click
 
+from whichgpu import Advisor
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load, names_of
 from whichgpu.cli.records import read_saved
 from whichgpu.cli.report.page import report_page
 from whichgpu.engine.core import InputError, Problem
-from whichgpu.engine.explain import Explainer, Phrases, gather
+from whichgpu.engine.explain import Explainer, Phrases, Sensitivity, gather, sensitivity
+from whichgpu.engine.interview import Answered
+from whichgpu.engine.records import Saved
+
+
+#: Re-decisions for one page: more than enough for what a workload usually leaves open.
+_DECISIONS = 300
 
 
 @click.command()
@@ -37,7 +44,7 @@ def report(decision: str, target: str) -> int:
     advisor = load()
     names = names_of(advisor, saved)
     explainer = Explainer(gather(saved.decision, saved.plans), Phrases(advisor.vocabulary), names.gpus)
-    page = report_page(saved, names, explainer)
+    page = report_page(saved, names, explainer, _flips(saved, advisor))
     if target == "-":
         output.emit(page)
         return 0
@@ -46,3 +53,16 @@ def report(decision: str, target: str) -> int:
     except OSError as error:
         raise InputError(Problem("unwritable", f"cannot write {target}: {error.strerror or error}")) from error
     return 0
+
+
+def _flips(saved: Saved, advisor: Advisor) -> Sensitivity | None:
+    """What would flip the answer of what nobody stated; None where today's rules give another one."""
+    plan, verdict = saved.decision["recommendation"], saved.decision["procurement"]["verdict"]
+    if plan is None:
+        return None
+    try:
+        with output.progress(_DECISIONS, "varying what was not stated, at most") as decided:
+            found = sensitivity(saved.decision, advisor, limit=_DECISIONS, stated=False, watch=decided)
+    except InputError:
+        return None
+    return found if found.verdict == Answered(plan["gpu"], plan["count"], verdict) else None

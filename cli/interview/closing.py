@@ -28,7 +28,7 @@ def closing_blocks(
     told = [a for a in state.answers if a.value is not None and a.origin != "usual"]
     usual = [a for a in state.answers if a.origin == "usual"]
     unknown = {missing["fact"] for missing in interview["unknown"]}
-    assumed = [e for e in answer["assumptions"] if e["may_change"] and e["fact"] not in unknown]
+    assumed = [e for e in answer["assumptions"] if e["fact"] not in unknown]
     hangs = [missing for missing in interview["unknown"] if not missing["robust"]]
     more = [_label(missing["fact"], advisor) for missing in hangs[_MOST_HANGS:]]
     holds = [_label(missing["fact"], advisor) for missing in interview["unknown"] if missing["robust"]]

@@ -175,9 +175,8 @@ def _next_steps(decision: JsonObject, names: Names, most: int) -> list[Block]:
 
 
 def _steps(decision: JsonObject, names: Names) -> Iterator[str]:
-    """The open questions that may change the answer itself, then the weightiest advice, then ordering."""
-    open_questions = [q for q in decision["open_questions"] if "recommendation" in q["may_change"]]
-    for entry in (open_questions or decision["open_questions"])[:1]:
+    """The first open question, then the weightiest advice, then ordering."""
+    for entry in decision["open_questions"][:1]:
         yield f"Find out: {entry['question'] or entry['fact']} Then add --set {entry['fact']}=..."
     advice = sorted(decision["advice"], key=lambda entry: names.priority(entry["code"]))
     for entry in advice[:1]:

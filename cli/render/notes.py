@@ -109,11 +109,9 @@ def _followed(entry: JsonObject) -> str:
 
 def assumption_blocks(decision: JsonObject, *, everything: bool) -> list[Block]:
     """What was taken for granted because nothing else was stated."""
-    assumptions = sorted(decision["assumptions"], key=lambda entry: not entry["may_change"])
+    assumptions = decision["assumptions"]
     kept = assumptions if everything else assumptions[:SHOWN_ASSUMPTIONS]
-    items = [
-        Item(f"{entry['fact']} = {value_text(entry['value'])}{_may_change(entry)}", _because(entry)) for entry in kept
-    ]
+    items = [Item(f"{entry['fact']} = {value_text(entry['value'])}", _because(entry)) for entry in kept]
     if len(kept) < len(assumptions):
         items.append(Item(f"and {len(assumptions) - len(kept)} more; --all shows them"))
     return [Heading("Assumed, because nothing was said"), Bullets(tuple(items))] if items else []
@@ -129,9 +127,7 @@ def question_blocks(decision: JsonObject, *, everything: bool) -> list[Block]:
     if not questions:
         return []
     kept = questions if everything else questions[:SHOWN_QUESTIONS]
-    items = [
-        Item(f"{entry['question'] or entry['fact']}{_may_change(entry)}", (f"fact: {entry['fact']}",)) for entry in kept
-    ]
+    items = [Item(str(entry["question"] or entry["fact"]), (f"fact: {entry['fact']}",)) for entry in kept]
     if len(kept) < len(questions):
         items.append(Item(f"and {len(questions) - len(kept)} more; --all shows them"))
     facts = [f"--set {entry['fact']}=..." for entry in kept[:2]]
@@ -140,12 +136,8 @@ def question_blocks(decision: JsonObject, *, everything: bool) -> list[Block]:
         Bullets(tuple(items)),
         Paragraph("Write the answers into the workload file, or add them to the command:"),
         Verbatim("    whichgpu recommend FILE " + " ".join(facts)),
+        Paragraph("Which answers would change the decision: --save RECORD, then whichgpu sensitivity RECORD."),
     ]
-
-
-def _may_change(entry: JsonObject) -> str:
-    """What depends on it."""
-    return f" (may change {joined(entry['may_change'])})" if entry["may_change"] else ""
 
 
 def figure_blocks(decision: JsonObject, names: Names) -> list[Block]:

@@ -20,7 +20,7 @@ def sensitivity_blocks(found: Sensitivity, names: Names, phrases: Phrases, *, ev
         Paragraph(f"Now: {_verdict(found.verdict, names)}."),
     ]
     kept = found.turns if everything else found.turns[:SHOWN]
-    items = [_item(turn, names, phrases) for turn in kept]
+    items = [turn_item(turn, names, phrases) for turn in kept]
     if len(kept) < len(found.turns):
         items.append(Item(f"and {len(found.turns) - len(kept)} more; --all shows them"))
     blocks.append(Bullets(tuple(items)) if items else Paragraph("No value that was tried flips it."))
@@ -37,11 +37,11 @@ def sensitivity_blocks(found: Sensitivity, names: Names, phrases: Phrases, *, ev
     return [*blocks, Paragraph(note, "faint")]
 
 
-def _item(turn: Turn, names: Names, phrases: Phrases) -> Item:
+def turn_item(turn: Turn, names: Names, phrases: Phrases) -> Item:
+    """From what to what one fact flips the decision, and to which."""
     change = turn.change
     label, after = phrases.label(change.fact), phrases.value(change.fact, change.after)
-    rising = _rises(turn)
-    bound = "" if rising is None else "from " if rising else "down from "
+    bound = "" if turn.rises is None else "from " if turn.rises else "down from "
     before = phrases.value(change.fact, change.before)
     note = {"given": "", "assumed": ", assumed", "unknown": ""}[turn.origin]
     return Item(
@@ -63,13 +63,6 @@ def _steady(entry: NoFlip, phrases: Phrases, *, everything: bool) -> Item:
     more = [f"{len(entry.tried) - len(values)} more"] if len(values) < len(entry.tried) else []
     label = phrases.label(entry.fact)
     return Item(f"{label[:1].upper()}{label[1:]}: {joined([*told, *more])}")
-
-
-def _rises(turn: Turn) -> bool | None:
-    before, after = turn.change.before, turn.change.after
-    if isinstance(before, bool | str) or isinstance(after, bool | str):
-        return None
-    return after > before if isinstance(before, int | float) and isinstance(after, int | float) else None
 
 
 def _flipped(turn: Turn, names: Names) -> str:

@@ -11,24 +11,28 @@ from whichgpu.cli.render.figures import gb, joined, percent, usd
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.notes import warning_blocks
 from whichgpu.cli.render.plan import short_name
+from whichgpu.cli.render.sensitivity import turn_item
 from whichgpu.cli.render.speed import headline_speed
 from whichgpu.cli.report.html import slug, to_html
 from whichgpu.cli.report.markup import Markup, join, tag
-from whichgpu.engine.explain import Check, Explainer
+from whichgpu.engine.explain import Check, Explainer, Sensitivity
 from whichgpu.engine.records import Saved
 
 
 JsonObject = Mapping[str, Any]
 
-#: Alternatives, questions and assumptions that a committee is shown; the appendix has all.
+#: Alternatives, flips, trade-offs and assumptions that a committee is shown; the appendix has all.
 _ALTERNATIVES = 3
-_OPEN = 4
+_FLIPS = 6
+_LABELS = 8
 _CHANGES = 4
 _ASSUMED = 6
 _CHECKED = {True: "yes", False: "NO", None: "not vouched for"}
 
 
-def committee_pages(saved: Saved, names: Names, explainer: Explainer, checks: tuple[Check, ...]) -> Markup:
+def committee_pages(
+    saved: Saved, names: Names, explainer: Explainer, checks: tuple[Check, ...], flips: Sensitivity | None
+) -> Markup:
     """The sections, each under its heading.
 
     Args:
@@ -36,12 +40,13 @@ def committee_pages(saved: Saved, names: Names, explainer: Explainer, checks: tu
         names: of GPUs and sources.
         explainer: tells why plans stand where they stand.
         checks: what was checked of the record while the page was made.
+        flips: what came of varying what nobody stated; None where today's rules do not decide as the record does.
     """
     decision = saved.decision
     sections = (
         ("What was asked", _asked(saved, explainer)),
         ("The best alternatives", _alternatives(saved, names, explainer)),
-        ("What would change the answer", _changes(decision)),
+        ("What would change the answer", _changes(decision, flips, names, explainer)),
         ("Risks and bands", _risks(decision, names, explainer)),
         ("Whose word it rests on", _sources(decision, names)),
         ("Signature and audit", _evidence(saved, checks)),
@@ -60,8 +65,9 @@ def _asked(saved: Saved, explainer: Explainer) -> Markup:
     phrases, decision = explainer.phrases, saved.decision
     given = {name: fact["value"] for name, fact in decision["facts"].items() if fact["origin"] == "given"}
     pairs = [(phrases.label(name), phrases.value(name, value)) for name, value in given.items()]
-    objective = decision["objective"] if decision.get("objective_stated", True) else "none stated; the guides speak"
-    pairs.append(("objective", objective))
+    if "objective" not in given:
+        stated = decision.get("objective_stated", True)
+        pairs.append(("objective", decision["objective"] if stated else "none stated; the guides speak"))
     noted = saved.statement["meta"] if saved.statement else {}
     pairs += [(key.replace("_", " "), value) for key, value in noted.items()]
     pairs.append(("decided", decision["decided_at"][:10]))
@@ -98,16 +104,29 @@ def _plan_row(plan: JsonObject, names: Names, why: str) -> tuple[str, ...]:
     )
 
 
-def _changes(decision: JsonObject) -> Markup:
+def _changes(decision: JsonObject, flips: Sensitivity | None, names: Names, explainer: Explainer) -> Markup:
     told = [to_html(_trade_offs(decision))]
-    questions = [entry for entry in decision["open_questions"] if entry["may_change"]][:_OPEN]
-    if questions:
-        items = tuple(
-            Item(f"{entry['question'] or entry['fact']} May change {joined(entry['may_change'])}.")
-            for entry in questions
-        )
-        told += [tag("p", "Not stated, and able to change it:"), to_html([Bullets(items)])]
+    if flips is None:
+        told.append(tag("p", "What nobody stated was not varied: today's rules and prices do not give this answer."))
+        return join(*told)
+    first = {turn.change.fact: turn for turn in reversed(flips.turns)}
+    turns = sorted(first.values(), key=lambda turn: (turn.change.distance, turn.change.fact))
+    if turns:
+        items = tuple(turn_item(turn, names, explainer.phrases) for turn in turns[:_FLIPS])
+        told += [tag("p", "Not stated, and able to change it, each decided anew:"), to_html([Bullets(items)])]
+    if turns[_FLIPS:]:
+        told.append(tag("p", f"Others that can: {_labels([turn.change.fact for turn in turns[_FLIPS:]], explainer)}."))
+    if flips.steady:
+        steady = _labels([entry.fact for entry in flips.steady], explainer)
+        limits = "" if flips.complete else " Not all could be tried."
+        told.append(tag("p", f"No flip was found at the values tried for {steady}.{limits}", class_="faint"))
     return join(*told)
+
+
+def _labels(facts: list[str], explainer: Explainer) -> str:
+    labels = [explainer.phrases.label(fact) for fact in facts]
+    more = [f"{len(labels) - _LABELS} more"] if len(labels) > _LABELS else []
+    return joined([*labels[:_LABELS], *more])
 
 
 def _trade_offs(decision: JsonObject) -> list[Block]:
@@ -122,7 +141,7 @@ def _risks(decision: JsonObject, names: Names, explainer: Explainer) -> Markup:
     rows = tuple(_bands(plan, explainer)) if plan else ()
     if rows:
         told.append(to_html([Table(("Figure", "Low", "Estimate", "High"), rows, frozenset({1, 2, 3}))]))
-    taken = [entry for entry in decision["assumptions"] if entry["may_change"]][:_ASSUMED]
+    taken = decision["assumptions"][:_ASSUMED]
     if taken:
         phrases = explainer.phrases
         items = tuple(

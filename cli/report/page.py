@@ -39,7 +39,7 @@ from whichgpu.cli.report.figures import cost_figure, memory_figure, points_figur
 from whichgpu.cli.report.html import slug, to_html
 from whichgpu.cli.report.markup import Markup, join, tag
 from whichgpu.cli.report.sections import provenance, rejected_section, source_section, tree_section
-from whichgpu.engine.explain import Explainer, quick_checks
+from whichgpu.engine.explain import Explainer, Sensitivity, quick_checks
 from whichgpu.engine.records import Saved
 
 
@@ -47,13 +47,14 @@ JsonObject = Mapping[str, Any]
 Section = tuple[str, Callable[[], Markup]]
 
 
-def report_page(saved: Saved, names: Names, explainer: Explainer) -> str:
+def report_page(saved: Saved, names: Names, explainer: Explainer, flips: Sensitivity | None) -> str:
     """The page as text, UTF-8, with nothing to load from elsewhere.
 
     Args:
         saved: the decision as it was read, and how far it can be believed.
         names: of GPUs and sources.
         explainer: tells derivations from the decision's trace.
+        flips: what came of varying what nobody stated; None where today's rules do not decide as the decision does.
     """
     decision = saved.decision
     plan = decision["recommendation"]
@@ -66,7 +67,7 @@ def report_page(saved: Saved, names: Names, explainer: Explainer) -> str:
         _opening(saved, names),
         tag(
             "main",
-            committee_pages(saved, names, explainer, quick_checks(saved)),
+            committee_pages(saved, names, explainer, quick_checks(saved), flips),
             tag(
                 "details",
                 tag("summary", "Appendix: everything behind this answer"),

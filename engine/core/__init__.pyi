@@ -1,4 +1,5 @@
 from .arithmetic_tracing import (
+    as_inputs as as_inputs,
     given as given,
     marked as marked,
     named as named,

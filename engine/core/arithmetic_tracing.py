@@ -139,6 +139,16 @@ def _one_gpu(value: Traced) -> bool:
     )
 
 
+def as_inputs(value: _T, naming: Callable[[_T], _T]) -> _T:
+    """What a part of the program made of inputs, each number of it an input by itself where arithmetic is traced.
+
+    Args:
+        value: what it made.
+        naming: gives the numbers in it their names.
+    """
+    return naming(value) if _tracing.get() else value
+
+
 def given(value: _T, name: str) -> _T:
     """A structure of columns as inputs, where arithmetic is traced: what they were made of is told elsewhere."""
     if not _tracing.get():

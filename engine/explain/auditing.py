@@ -115,7 +115,8 @@ def check_complete(saved: Saved) -> Check:
         sums = check_arithmetic(decision, saved.statement.get("arithmetic", NO_ARITHMETIC), saved.plans)
         found += sums.faults
         says += f"; {sums.derived} figures were evaluated again down to inputs and {sums.constants} constants"
-        says += f", {sums.in_words} end in a human statement ({_some(sums.words)})" if sums.words else ""
+        says += f"; {sums.searched} counts and splits were found by trying"
+        says += f"; {sums.in_words} figures end in a human statement ({_some(sums.words)})" if sums.words else ""
     return Check("complete", not found, says if not found else f"{len(found)} loose ends", tuple(found))
 
 

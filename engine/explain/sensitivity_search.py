@@ -42,7 +42,9 @@ class Turn(Struct, frozen=True):
     """A change that flips the decision, and to what. ``origin`` says how the fact stood: given, assumed or unknown.
 
     A number flips it so from ``change.after`` to ``until``, both tried, and beyond ``until`` to something else; where
-    ``open_ended``, no value that was tried lies beyond. Between two tried values nothing is claimed.
+    ``open_ended``, no value that was tried lies beyond. ``rises`` says whether it lies above the values that keep the
+    decision: above the present one, or where there is none above the nearest that was tried. Between two tried values
+    nothing is claimed.
     """
 
     change: FactChange
@@ -52,6 +54,7 @@ class Turn(Struct, frozen=True):
     narrowed: bool  # a number brought as near as three digits say
     until: Value | None = None
     open_ended: bool = False
+    rises: bool | None = None  # of a number
 
 
 class NoFlip(Struct, frozen=True):
@@ -77,6 +80,7 @@ def sensitivity(
     advisor: Advisor,
     *,
     limit: int = SENSITIVITY_DECISIONS,
+    stated: bool = True,
     watch: Callable[[int], object] | None = None,
 ) -> Sensitivity:
     """Vary each fact alone: stated ones, assumed ones, and those that are still open.
@@ -90,6 +94,7 @@ def sensitivity(
         decision: in the shape of the contract.
         advisor: decides again.
         limit: how many re-decisions may be made.
+        stated: vary what was stated, too; else only what was assumed or left open.
         watch: told 1 with every re-decision.
 
     Raises:
@@ -101,7 +106,9 @@ def sensitivity(
     base = what_if.outcome()
     if base is None:  # The recorded facts were read, so they decide; this tells the type checker.
         return Sensitivity(Answered(None, None, "undecided"), (), (), what_if.made, limit, complete=True)
-    origins = _origins(base, decision, advisor)
+    origins = {
+        name: origin for name, origin in _origins(base, decision, advisor).items() if stated or origin != "given"
+    }
     tries = _tries(base, origins, advisor)
     study = _Study(what_if, answered(base), advisor.vocabulary.facts, origins)
     complete = True
@@ -117,7 +124,7 @@ def sensitivity(
         tried.setdefault(change.fact, []).append(change.after)
     return Sensitivity(
         verdict=study.base,
-        turns=tuple(sorted(narrowed, key=_nearness)),
+        turns=tuple(dict.fromkeys(sorted(narrowed, key=_nearness))),  # Two may have been narrowed to one.
         steady=tuple(NoFlip(name, tuple(values)) for name, values in tried.items() if name not in turning),
         decisions=what_if.made,
         limit=limit,
@@ -159,20 +166,14 @@ class _Study:
 
     def narrow(self, turn: Turn) -> Turn:
         """Halve the way between the flip and the nearest value that keeps the decision."""
-        side, fact = _side(turn.change), self.facts[turn.change.fact]
-        after, before = turn.change.after, turn.change.before
-        if not is_number(after) or not is_number(before):
+        fact, after, before = self.facts[turn.change.fact], turn.change.after, turn.change.before
+        keeping = self._keeping(fact.name)
+        if not is_number(after) or not (keeping or is_number(before)):
             return turn
-        kept = [
-            float(change.after)
-            for change, flips in self.tried.items()
-            if change.fact == fact.name
-            and not flips
-            and _side(change) == side
-            and is_number(change.after)
-            and abs(change.after - before) < abs(after - before)
-        ]
-        near = max(kept, key=lambda value: abs(value - before), default=float(before))
+        now = float(before) if is_number(before) else min(keeping, key=lambda value: abs(value - after))
+        rises = after > now
+        kept = [value for value in keeping if (now < value < after if rises else after < value < now)]
+        near = max(kept, key=lambda value: abs(value - now), default=now)
         best, whole = turn, True
         for _ in range(_BISECTIONS):
             middle = between(fact, near, float(best.change.after))  # type: ignore[arg-type]
@@ -187,15 +188,21 @@ class _Study:
                 near = float(middle)  # type: ignore[arg-type]
             else:
                 best = closer
-        return replace(best, narrowed=whole)
+        return replace(best, narrowed=whole, rises=rises)
+
+    def _keeping(self, fact: str) -> list[float]:
+        """The numbers of a fact that were tried and keep the decision."""
+        tried = (change.after for change, flips in self.tried.items() if change.fact == fact and not flips)
+        return [float(value) for value in tried if is_number(value)]
 
     def reach(self, turn: Turn, tries: Iterable[FactChange]) -> Turn:
         """How far beyond the flip the decision stays what it then is."""
-        side, until = _side(turn.change), turn.change.after
-        if side is None or not is_number(until):
+        rises, until = turn.rises, turn.change.after
+        if rises is None or not is_number(until):
             return turn
-        beyond = [other for other in tries if other.fact == turn.change.fact and _side(other) == side]
-        beyond = sorted((other for other in beyond if _beyond(other, until, rises=side)), key=lambda c: c.distance)
+        start = float(until)
+        beyond = [other for other in tries if other.fact == turn.change.fact and _beyond(other, start, rises=rises)]
+        beyond.sort(key=lambda other: abs(float(other.after) - start))  # type: ignore[arg-type]
         try:
             for other in beyond:
                 if self._verdict(other) != turn.verdict:

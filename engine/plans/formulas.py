@@ -16,20 +16,7 @@ from whichgpu.engine.plans.costs.procurement import procurement_figures
 from whichgpu.engine.plans.layouts import Layouts, columns_of
 from whichgpu.engine.plans.maker import PlanMaker
 from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.sizing import Job
-
-
-#: What a field of a job is called as a fact, where it has another name.
-_FACTS = {
-    "params_b": "param_count_b",
-    "active_params_b": "active_param_count_b",
-    "micro_batch": "batch_size_per_gpu",
-    "models_served": "num_models_served",
-    "gradient_accumulation": "grad_accum_steps",
-    "global_batch": "global_batch_size",
-    "lookups": "embedding_lookups",
-    "lookup_width": "embedding_width",
-}
+from whichgpu.engine.sizing import traced_job
 
 
 def plan_formulas(maker: PlanMaker, plans: Sequence[Plan]) -> dict[str, dict[str, Traced]]:
@@ -77,7 +64,7 @@ def procurement_formulas(facts: Facts, plan: Plan | None, owned_as: Gpu | None) 
 
 
 def _figures(maker: PlanMaker, plans: Sequence[Plan]) -> Iterator[tuple[str, Any]]:
-    tracer = maker.traced(_job(maker.job), traced_facts(maker.facts))
+    tracer = maker.traced(traced_job(maker.job), traced_facts(maker.facts))
     # Needs are those of the first GPU of the catalogue, as they were when the plans were made.
     columns = tracer.columns_of([_gpu(gpu) for gpu in (maker.reference, *(plan.gpu for plan in plans))])
     layouts, which = _layouts(plans), np.arange(1, len(plans) + 1)
@@ -107,26 +94,6 @@ def _layouts(plans: Sequence[Plan]) -> Layouts:
         name: Traced(getattr(layouts, name), f"plan.{name}_parallel") for name in ("tensor", "pipeline", "data")
     }
     return layouts._replace(**degrees)
-
-
-def _job(job: Job) -> Job:
-    """A job whose numbers are named as facts are; what is 0 takes no part."""
-    numbers = {
-        name: Traced(value, _FACTS.get(name, name), source="the job as it is sized")
-        for name in job.__struct_fields__
-        if isinstance(value := getattr(job, name), int | float) and not isinstance(value, bool) and value
-    }
-    shape = job.shape
-    if shape is not None:
-        source = f"models: {job.model.id}" if job.model is not None else "a typical model of the size"
-        sizes = {
-            name: marked(value, f"model.{name}", source)
-            for name in shape.__struct_fields__
-            if (value := getattr(shape, name))
-        }
-        shape = replace(shape, **sizes)
-    model = marked(job.model, "model", f"models: {job.model.id}") if job.model is not None else None
-    return replace(job, **numbers, shape=shape, model=model)
 
 
 def _gpu(gpu: Gpu) -> Gpu:

@@ -56,7 +56,8 @@ class Layouts(NamedTuple):
         """What memory and speed read; what is the same for all layouts may be given once."""
         length = len(self.data)
         given = [
-            one if isinstance(one, np.ndarray) else np.full(length, one) for one in (batch, context_gb, small_card)
+            one if isinstance(one, np.ndarray) else np.broadcast_to(one, (length,))
+            for one in (batch, context_gb, small_card)
         ]
         return Rows(self.tensor, self.pipeline, self.data, self.sharding, *given)
 

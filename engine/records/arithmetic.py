@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import date
 from typing import Any
 
 from msgspec import Struct
@@ -18,17 +20,21 @@ from whichgpu.engine.records.formulas import figures_of
 
 
 #: By figure. ``sum(points)`` adds the points that count, ``median(quotes)`` is over the providers in the figure's
-#: entry, ``least`` and ``count`` over the plans that no rule rejects.
-EXPRESSIONS = {
-    "plan.per_gpu_gb": "sum(memory)",
-    "cost.usd_per_hour": "median(quotes)",
-    "cost.rented_usd_per_hour": "median(rented)",
-    "cheapest_usd_per_hour": "least(usd_per_hour)",
-    "surviving_plans": "count(surviving)",
-    "score": "sum(points)",
-}
-#: Numbers that nobody computed: how the planner laid a plan out, and what it sets in place of what is settled.
-_CHOSEN_BY = frozenset({"plans.layout", "sizing.job"})
+#: entry, ``least`` and ``count`` over the plans that no rule rejects; days are counted from the first of the calendar.
+EXPRESSIONS = (
+    ("plan.per_gpu_gb", "sum(memory)"),
+    ("cost.usd_per_hour", "median(quotes)"),
+    ("cost.usd_per_hour", "plan.usd_per_hour"),
+    ("cost.rented_usd_per_hour", "median(rented)"),
+    ("cheapest_usd_per_hour", "least(usd_per_hour)"),
+    ("surviving_plans", "count(surviving)"),
+    ("min_gpu_count", "least(fewest)"),
+    ("price_age_days", "max(0, decided_day - price_day)"),
+    ("score", "sum(points)"),
+)
+#: Numbers that nobody computed: how the planner laid a plan out, how few GPUs it found to do, and what it sets in place
+#: of what is settled.
+_CHOSEN_BY = frozenset({"plans.layout", "sizing.job", "candidates"})
 
 
 #: Of older records.
@@ -45,6 +51,7 @@ class Arithmetic(Struct, frozen=True):
     faults: tuple[str, ...] = ()
     constants: int = 0  # that they end in, beside what is stated and looked up
     words: tuple[str, ...] = ()  # names of such figures
+    searched: int = 0  # counts and splits that the planner found by trying, which no formula gives
 
 
 def arithmetic_of(answer: Mapping[str, Any], plans: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -56,7 +63,7 @@ def arithmetic_of(answer: Mapping[str, Any], plans: Sequence[Mapping[str, Any]])
     """
     stated: dict[str, Any] = {"constants": [], "expressions": []}
     scopes = _scopes(answer, stated, plans)
-    for figure, expression in EXPRESSIONS.items():
+    for figure, expression in EXPRESSIONS:
         found = [(scope.name, scope.differs(figure, expression)) for scope in scopes]
         excepted = [name for name, differs in found if differs]
         # One that fails for most plans is another formula that agrees by chance.
@@ -96,10 +103,10 @@ def check_arithmetic(
             left = scope.names.text(number)
             if left is None or abs(left) > SOLVED:
                 faults.append(f"{scope.name}: {name} does not solve its equation")
-    words = tuple(dict.fromkeys(name for scope, name in _computed(answer) if (scope, name) not in covered))
-    in_words = sum(each not in covered for each in _computed(answer))
+    words = [name for scope, name in _computed(answer) if (scope, name) not in covered]
     constants = len(stated["constants"]) + len(formulas["constants"])
-    return Arithmetic(len(covered), in_words, tuple(faults), constants, words)
+    searched = sum(1 for _ in _computed(answer, searched=True))
+    return Arithmetic(len(covered), len(words), tuple(faults), constants, tuple(dict.fromkeys(words)), searched)
 
 
 def numbers_by_scope(answer: Mapping[str, Any]) -> dict[str, dict[str, float]]:
@@ -107,10 +114,10 @@ def numbers_by_scope(answer: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     return {scope.name: dict(scope.numbers) for scope in _scopes(answer, {"constants": []}, ())}
 
 
-def _computed(answer: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Each number of the trace that was computed."""
+def _computed(answer: Mapping[str, Any], *, searched: bool = False) -> Iterator[tuple[str, str]]:
+    """Each number of the trace that was computed, or each that was searched for: its plan and its name."""
     for entry in answer["trace"]:
-        if entry["kind"] == "computed" and entry["calculator"] not in _CHOSEN_BY:
+        if entry["kind"] == "computed" and (entry["calculator"] in _CHOSEN_BY) is searched:
             yield from ((entry["scope"], name) for name, value in entry["effects"].items() if _number(value))
 
 
@@ -132,13 +139,13 @@ def _scopes(answer: Mapping[str, Any], stated: Mapping[str, Any], lines: Sequenc
     formulas = stated.get("formulas", _NO_FORMULAS)
     constants = {entry["name"]: entry["value"] for entry in (*stated["constants"], *formulas["constants"])}
     shown = [answer["recommendation"], *answer["alternatives"], *(entry["plan"] for entry in answer["candidates"])]
-    plans = {plan.get("id") or f"{plan['gpu']}x{plan['count']}": plan for plan in reversed(shown) if plan}
+    plans = {_name(plan): plan for plan in reversed(shown) if plan}
     by_scope: dict[str, list[Any]] = {}
     for entry in answer["trace"]:
         by_scope.setdefault(entry["scope"], []).append(entry)
-    chosen = answer["recommendation"] and (list(plans)[-1])
+    chosen = answer["recommendation"] and _name(answer["recommendation"])
     shared = _numbers(by_scope.get("workload", ()))
-    survey = _lists_of(lines)
+    survey, days = _lists_of(lines), _days(answer)
     found = []
     for scope in dict.fromkeys((*plans, *by_scope)):
         entries = by_scope.get(scope, [])
@@ -151,10 +158,14 @@ def _scopes(answer: Mapping[str, Any], stated: Mapping[str, Any], lines: Sequenc
             own = {**own, **_plan_numbers(plans[scope], entries)}
             lists |= _plan_lists(plans[scope], entries, own)
         stays = formulas["plans"].get(scope, _NO_PLAN)
-        known = {"inf": math.inf, **constants, **shared, **own, **stays["inputs"]}
+        known = {"inf": math.inf, **days, **constants, **shared, **own, **stays["inputs"]}
         names = Names(known, lists, formulas["texts"], {**formulas["parts"], **stays["parts"]})
         found.append(_Scope(scope, own, names))
     return found
+
+
+def _name(plan: Mapping[str, Any]) -> str:
+    return str(plan.get("id") or f"{plan['gpu']}x{plan['count']}")
 
 
 def _plan_numbers(plan: Mapping[str, Any], entries: Sequence[Mapping[str, Any]]) -> dict[str, float]:
@@ -190,11 +201,25 @@ def _plan_lists(
     return {name: values for name, values in lists.items() if values}
 
 
-def _lists_of(lines: Sequence[Mapping[str, Any]]) -> dict[str, Sequence[float]]:
-    """What the plans that no rule rejects cost an hour, and how many there are."""
-    figures = [line["figures"] for line in lines if line["standing"] not in {"rejected", "refused"}]
-    hourly = tuple(each["usd_per_hour"] for each in figures if "usd_per_hour" in each)
-    return {"surviving": figures, **({"usd_per_hour": hourly} if hourly else {})}
+def _lists_of(lines: Sequence[Mapping[str, Any]]) -> dict[str, Sequence[Any]]:
+    """The plans that no rule rejects: which there are, what they cost an hour, and how few of their GPUs would do."""
+    surviving = [line for line in lines if line["standing"] not in {"rejected", "refused"}]
+    hourly = [line["figures"]["usd_per_hour"] for line in surviving if "usd_per_hour" in line["figures"]]
+    sized = [line for line in surviving if "per_gpu_gb" in line["figures"]]
+    fewest = [line["figures"].get("smallest_count", line["count"]) for line in sized]
+    lists = {"surviving": surviving, "usd_per_hour": hourly, "fewest": fewest}
+    return {name: values for name, values in lists.items() if values or name == "surviving"}
+
+
+def _days(answer: Mapping[str, Any]) -> dict[str, float]:
+    """The day of the decision, and the day on which the price of its plan was seen."""
+    offer = (answer["recommendation"] or {}).get("offer") or {}
+    found = {"decided_day": answer["decided_at"], "price_day": offer.get("as_of")}
+    days: dict[str, float] = {}
+    for name, written in found.items():
+        with suppress(ValueError):
+            days[name] = date.fromisoformat(str(written)[:10]).toordinal()
+    return days
 
 
 def _bands(figures: Mapping[str, Any]) -> dict[str, float]:

@@ -61,18 +61,21 @@ class FormulaTexts:
         self.graph = _Graph()
         self._numbers: dict[str, int] = {}
 
-    def of_plan(self, figures: Mapping[str, Traced], stated: Mapping[str, float]) -> dict[str, Any]:
+    def of_plan(
+        self, figures: Mapping[str, Traced], stated: Mapping[str, float], shared: Mapping[str, float]
+    ) -> dict[str, Any]:
         """The formulas of one plan.
 
         Args:
             figures: by name.
             stated: the numbers that the plan's trace states.
+            shared: those that are stated of the workload.
 
         Returns:
             ``figures`` and ``parts`` by name, each with the number of its text; ``inputs`` that stand nowhere else;
             ``zeros``: of an input that was searched for, the text that is 0 there.
         """
-        plan = _PlanTexts(self, stated)
+        plan = _PlanTexts(self, stated, {**shared, **stated})
         numbered = {name: self.number(plan.text(value)) for name, value in figures.items()}
         return {"figures": numbered, "parts": plan.parts, "inputs": plan.inputs, "zeros": plan.zeros}
 
@@ -83,9 +86,11 @@ class FormulaTexts:
             self.texts.append(text)
         return self._numbers[text]
 
-    def constant(self, name: str, value: float, source: str) -> str:
-        """The name of a constant, which is kept with its unit and source."""
+    def constant(self, name: str, value: float, source: str, taken: Mapping[str, float]) -> str:
+        """The name of a constant, which is kept with its unit and source; none that stands for another number."""
         for free in _numbered(name):
+            if not agree(taken.get(free, value), value):
+                continue
             known = self.constants.get(free)
             if known is None:
                 unit = _UNITS.get(name.rpartition("_")[2].rpartition(".")[2], "")
@@ -102,8 +107,9 @@ _Element = tuple[int, int] | str
 class _PlanTexts:
     """Writes the texts of one plan."""
 
-    def __init__(self, texts: FormulaTexts, stated: Mapping[str, float]) -> None:
+    def __init__(self, texts: FormulaTexts, stated: Mapping[str, float], taken: Mapping[str, float]) -> None:
         self._texts = texts
+        self._taken = taken
         self._graph = texts.graph
         self._stated = stated
         self._written: dict[_Element, str] = {}
@@ -174,7 +180,7 @@ class _PlanTexts:
         name = str(leaf.name)
         value = np.ravel(leaf.value)[place].item() if np.ndim(leaf.value) else plain_number(leaf)
         if leaf.source and not name.startswith("gpu."):
-            return self._texts.constant(name, value, leaf.source)
+            return self._texts.constant(name, value, leaf.source, self._taken)
         return name if self._stated.get(name) == value else self._input(name, value)
 
 
@@ -318,7 +324,7 @@ def stated_formulas(formulas: DecisionFormulas, stated: Mapping[str, Mapping[str
             if name in numbers and agree(plain_number(figure), numbers[name])
         }
         if agreeing:
-            plans[scope] = texts.of_plan(agreeing, numbers)
+            plans[scope] = texts.of_plan(agreeing, numbers, stated.get("workload", {}))
     usual = {kind: _most_common([plan[kind] for plan in plans.values()]) for kind in ("figures", "parts")}
     for scope, plan in plans.items():
         own = plan["figures"]

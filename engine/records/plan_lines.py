@@ -14,7 +14,7 @@ from whichgpu.engine.plans import PlanTable
 FIGURES = (
     *("usd_per_hour", "usd_per_month", "usd_per_run"),
     *("tokens_per_s", "samples_per_s", "latency_ms", "ttft_ms", "hours"),
-    *("per_gpu_gb", "headroom_pct"),
+    *("per_gpu_gb", "headroom_pct", "smallest_count"),
 )
 
 

@@ -17,7 +17,7 @@ from whichgpu.engine.core import InputError, Problem
 from whichgpu.engine.records.canonical import sha256_of
 from whichgpu.engine.records.first_form import Record
 from whichgpu.engine.records.packing import unpacked
-from whichgpu.engine.records.signing import PublicKey, can_sign, key_ids, subject_of
+from whichgpu.engine.records.signing import PublicKey, can_sign, key_ids, stated_subject, subject_of
 from whichgpu.engine.records.statement import FORMAT, id_of, respelt
 
 
@@ -137,6 +137,8 @@ def _standing(value: Mapping[str, Any], text: str, trusted: Mapping[str, PublicK
         findings.append(f"the signature in the name of {keys[0].name} is not over this statement")
     if signature and not key_ids(signature):
         findings.append("the signature is no envelope that names a key")
+    elif signature and not keys and stated_subject(signature) != digest:  # So much is told without a key.
+        findings.append("the signature is over another statement")
     if findings:
         return Standing("altered", "altered since it was saved", tuple(findings))
     if not signature:

@@ -116,12 +116,17 @@ def subject_of(signature: Mapping[str, Any], key: PublicKey) -> str | None:
             entry["keyid"] == key.id and _crypto().verifies(key.raw, _bytes(entry["sig"]), encoded(kind, payload))
             for entry in made
         )
-        if not sound:
-            return None
-        stated = json.loads(payload)
-        if (stated["_type"], stated["predicateType"]) != (STATEMENT_TYPE, PREDICATE_TYPE) or len(
-            stated["subject"]
-        ) != 1:
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+    return stated_subject(signature) if sound else None
+
+
+def stated_subject(signature: Mapping[str, Any]) -> str | None:
+    """The SHA-256 that an envelope says it vouches for, whoever made it; None where it is malformed."""
+    try:
+        stated = json.loads(base64.b64decode(signature["payload"], validate=True))
+        kinds = (stated["_type"], stated["predicateType"])
+        if kinds != (STATEMENT_TYPE, PREDICATE_TYPE) or len(stated["subject"]) != 1:
             return None
         return str(stated["subject"][0]["digest"]["sha256"])
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):

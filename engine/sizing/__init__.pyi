@@ -54,3 +54,4 @@ from .speed_links import (
     split_of as split_of,
 )
 from .support import Support as Support, figure_support as figure_support, group_of as group_of
+from .traced_job import traced_job as traced_job

@@ -101,11 +101,12 @@ def _under_load(server: BatchServer, copies: Any, flight: Any, demand: Demand) -
     most_per_s = copies * server.capacity
     if demand.rate is None:
         waits = closed_batches(server, np.maximum(1.0, flight / copies))
-        requests, over = flight / waits.mean, np.zeros_like(most_per_s)
+        requests = flight / waits.mean
+        over = 0.0 * requests
     else:
         requests = np.minimum(demand.rate, most_per_s)
         waits = opened_batches(server, requests / copies, demand.burst)
-        over = 1.0 * (demand.rate > most_per_s)
+        over = np.ceil(np.minimum(np.maximum(demand.rate - most_per_s, 0.0), 1.0))
     known = np.isnan(requests)
     values = {
         "requests_per_s": requests,

@@ -7,10 +7,24 @@ Importing this module registers the calculators.
 
 from __future__ import annotations
 
-from typing import TypedDict, Unpack
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any, TypedDict, Unpack
+
+import numpy as np
+from msgspec import Struct
 
 from whichgpu.engine.catalogue import job_profile, profile_of
-from whichgpu.engine.core import Calculator, Value, as_number, calculator, registered
+from whichgpu.engine.core import (
+    Calculator,
+    Value,
+    as_inputs,
+    as_number,
+    calculator,
+    plain_number,
+    registered,
+    traceable,
+)
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.intake import job_from_facts
 from whichgpu.engine.sizing.job import Job
@@ -18,14 +32,28 @@ from whichgpu.engine.sizing.learning import UNBOUND, activations_gb as layer_act
 from whichgpu.engine.sizing.memory import typical_memory
 from whichgpu.engine.sizing.sharing import cached_bytes_per_sequence
 from whichgpu.engine.sizing.states import state_bytes
+from whichgpu.engine.sizing.traced_job import traced_job
 
 
 #: What the state of training hangs on beside the task and the size.
 _STATE_USES = ("compute_precision", "optimizer", "training_framework", "peft_method", "lora_rank")
 _NOMINAL = {"fp32": 4.0, "fp16": 2.0, "bf16": 2.0, "mixed": 2.0, "fp8": 1.0, "int8": 1.0, "gptq-int8": 1.0}
 _GUIDES_RANK = 16
-#: Memory sizes that the guides name as classes of card: T4, RTX 4090, A100 40GB, A6000 and L40S, A100 80GB and H100.
-_CLASSES_GB = (8.0, 12.0, 16.0, 24.0, 40.0, 48.0, 80.0)
+
+
+class _Classes(Struct, frozen=True):
+    """Sizes of memory that the guides name as classes of card: T4, RTX 4090, A100 40GB, A6000 and L40S, A100 80GB."""
+
+    gb: tuple[float, ...]
+    source: str
+
+
+_CLASSES = _Classes((8.0, 12.0, 16.0, 24.0, 40.0, 48.0, 80.0), "thunder/popular-model-vram-requirements")
+
+
+@traceable("card_classes")
+def _classes() -> _Classes:
+    return _CLASSES
 
 
 class _Trained(TypedDict):
@@ -134,7 +162,7 @@ def adapters_gb(*, param_count_b: float, peft_method: str, lora_rank: int, lora_
     facts["lora_rank"] = lora_rank
     if lora_targets is not None:
         facts["lora_targets"] = lora_targets
-    return _adapter_billions(job_from_facts(facts, None)) * sizing_constants().training.adapter_bytes.value
+    return _adapter_billions(_sized(facts)) * sizing_constants().training.adapter_bytes.value
 
 
 @calculator(
@@ -172,7 +200,7 @@ def activations_gb(
     ):
         if value is not None:
             facts[name] = value
-    job = job_from_facts(facts, None)
+    job = _sized(facts)
     if not job.training or job.shape is None:
         return None
     kept = layer_activations_gb(job, job.shape, 1, 1, job.micro_batch, UNBOUND)
@@ -198,7 +226,7 @@ def kv_cache_gb(
     model_family: str | None,
 ) -> float | None:
     """Cache of past tokens over all requests, in GB. Language models only."""
-    job = job_from_facts({"task": task, "param_count_b": param_count_b, "model_family": model_family or "llm"}, None)
+    job = _sized({"task": task, "param_count_b": param_count_b, "model_family": model_family or "llm"})
     if job.training or job.shape is None or job.family != "llm":
         return None
     size = sizing_constants().kv_cache.get(kv_cache_precision or "fp16", 2.0)
@@ -252,7 +280,7 @@ def required_vram_gb(
         facts: dict[str, Value] = {"task": task, "peft_method": "qlora", "param_count_b": param_count_b}
         # The guides name cards for small adapters; what a plan takes of an unstated rank is more cautious.
         facts |= {"lora_rank": _GUIDES_RANK, "model_family": family}
-        return typical_memory(job_from_facts(facts, None)) or param_count_b
+        return typical_memory(_sized(facts)) or param_count_b
     if sized_as == "adapters":
         return 1.5 * param_count_b * max(2.0, nominal_bytes(weight_precision))
     return param_count_b * nominal_bytes(weight_precision)
@@ -294,14 +322,21 @@ def recommended_vram_gb(
 
 
 def _class_above(need_gb: float) -> float:
-    for size in _CLASSES_GB:
+    """The next size of a card, worked out from its place between two sizes, so that the need tells it again."""
+    sizes = _classes().gb
+    for below, size in pairwise((0.0, *sizes)):
         if size >= need_gb:
-            return size
-    return 80.0 * -(-need_gb // 80.0)
+            return as_number(below + (size - below) * np.ceil((need_gb - below) / (size - below)))
+    return as_number(sizes[-1] * np.ceil(need_gb / sizes[-1]))
 
 
 def _job(**inputs: Unpack[_Trained]) -> Job:
-    return job_from_facts({name: value for name, value in inputs.items() if isinstance(value, int | float | str)}, None)
+    return _sized({name: value for name, value in inputs.items() if value is not None})
+
+
+def _sized(facts: Mapping[str, Any]) -> Job:
+    """The job of these facts on a typical model of the size; its numbers are inputs of what is computed from it."""
+    return as_inputs(job_from_facts({name: plain_number(value) for name, value in facts.items()}, None), traced_job)
 
 
 def _adapter_billions(job: Job) -> float:

@@ -209,7 +209,7 @@ def _training(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     if cached is None:
         cached = job.family == "diffusion_video" or job.cpu_offload or (large and not job.peft)
     encoders = (generator.text_b + generator.vae_b) * (4.0 if job.recipe == "fp32" else 2.0)
-    beside = (0.0 if cached else encoders) + np.zeros(len(rows.data))
+    beside = (0.0 if cached else 1.0) * encoders + np.zeros(len(rows.data))
     parts.append(PartColumn(_FROZEN_BESIDE, beside, (generator.text_b, generator.vae_b, cached)))
     tokens = tokens_of(job, generator) * rows.batch
     element = 2.0 if job.recipe == "fp32" else 1.0

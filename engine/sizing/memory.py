@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from whichgpu.engine.catalogue import Gpu
+from whichgpu.engine.core import as_number
 from whichgpu.engine.sizing.bands import banded
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.generators import generator_memory
@@ -100,7 +101,7 @@ def typical_memory(job: Job) -> float | None:
         return None
     context = sizing_constants().context.default_gib * GIB
     found = memory_columns(job, rows_of([Layout()], batch_of(job), context))
-    return None if found is None else float(found.per_gpu_gb[0])
+    return None if found is None else as_number(found.per_gpu_gb[0])
 
 
 def _stated(job: Job, rows: Rows) -> MemoryColumns | None:

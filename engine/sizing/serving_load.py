@@ -44,14 +44,14 @@ def load_values(job: Job, steps: Steps, rows: Rows, *, room: Floats, demand: Dem
         present = np.maximum(1.0, flight / data)
         times = closed(replica, present, together=demand.together)
         requests = flight / times.end_to_end(answer)
-        values["overloaded"] = np.where(np.isnan(requests), np.nan, 0.0)
+        values["overloaded"] = 0.0 * requests
         values["tokens_per_s"] = requests * answer
     else:
         over = demand.rate > most_per_s
         times = opened(replica, np.minimum(demand.rate, most_per_s) / data, demand.burst)
         requests = np.where(over, most_per_s, demand.rate)
         asked = requests * answer if demand.tokens_per_s is None else demand.tokens_per_s
-        values["overloaded"] = np.where(np.isnan(most_per_s), np.nan, over)
+        values["overloaded"] = np.ceil(np.minimum(np.maximum(demand.rate - most_per_s, 0.0), 1.0))
         values["tokens_per_s"] = np.where(over, most_per_s * answer, asked)
         requests = np.where(np.isnan(most_per_s), np.nan, requests)
     mean = times.end_to_end(answer)

@@ -149,29 +149,24 @@ def _candidate_reason(
     return text, rule
 
 
-def assumptions(
-    outcome: Outcome, undecided: Mapping[str, frozenset[str]], vocabulary: Vocabulary
-) -> list[part_types.Assumption]:
+def assumptions(outcome: Outcome) -> list[part_types.Assumption]:
     """What was taken for granted: defaults of the vocabulary, and inputs that the sizing filled in."""
     settled = outcome.intake.resolved
     assumed = {item.fact: (item.value, item.because) for item in reversed(outcome.assumed) if item.fact not in settled}
     for name, fact in settled.items():
         if fact.claim.origin == "assumed":
             assumed[name] = (fact.value, fact.claim.formula)
-    sized = bool(outcome.chosen and outcome.chosen.ranked.plan.memory)
-    entries: list[part_types.Assumption] = []
-    for name, (value, reason) in sorted(assumed.items()):
-        known = vocabulary.facts.get(name)
-        bears_on = "cost" if known is not None and known.topic == "money" else "memory"
-        may_change = sorted(undecided.get(name, frozenset()) | ({bears_on} if sized else set()))
-        entries.append({"fact": name, "value": value, "because": reason, "may_change": may_change})
-    return entries
+    return [{"fact": name, "value": value, "because": reason} for name, (value, reason) in sorted(assumed.items())]
 
 
 def open_questions(
     outcome: Outcome, undecided: Mapping[str, frozenset[str]], vocabulary: Vocabulary
 ) -> list[part_types.OpenQuestion]:
-    """Facts worth asking: those that block, then those that rules ask for, then what undecided rules lack."""
+    """Facts worth asking: those that block, then those that rules ask for, then what undecided rules lack.
+
+    Which answers would change the decision is a search of its own (``explain.sensitivity``): that a rule waits for a
+    fact does not say so.
+    """
     facts = outcome.final.facts
     blocking: tuple[str, ...] = outcome.chosen.missing if outcome.chosen else ()
     if outcome.no_answer and outcome.no_answer.kind == "facts_missing":
@@ -194,7 +189,6 @@ def open_questions(
             {
                 "fact": name,
                 "question": text,
-                "may_change": sorted(undecided.get(name, frozenset())),
                 "blocking": name in blocking,
                 "asked_by": asked.get(name),
             }

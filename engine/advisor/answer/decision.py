@@ -127,7 +127,7 @@ def decision_dict(
         "warnings": warnings,
         "monitoring": monitoring(fired, vocabulary),
         "disagreements": disagreements(fired, knowledge),
-        "assumptions": assumptions(outcome, undecided, vocabulary),
+        "assumptions": assumptions(outcome),
         "open_questions": open_questions(outcome, undecided, vocabulary),
         "trace": cast("list[trace_types.TraceEntry]", trace.entries) if trace else [],
         "rules": verdicts(outcome, rules) if full and traced else [],

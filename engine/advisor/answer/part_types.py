@@ -161,7 +161,6 @@ class Assumption(TypedDict):
     fact: Annotated[Word, doc("The fact.")]
     value: Annotated[FactValue, doc("The value.")]
     because: NotRequired[Annotated[str | None, doc("Why.")]]
-    may_change: Annotated[list[Word], doc("What another value could change: recommendation, procurement, ...")]
 
 
 class OpenQuestion(TypedDict):
@@ -169,7 +168,6 @@ class OpenQuestion(TypedDict):
 
     fact: Annotated[Word, doc("The fact.")]
     question: Annotated[str, doc("The question to ask.")]
-    may_change: Annotated[list[Word], doc("What it could change: recommendation, procurement, ...")]
     blocking: NotRequired[Annotated[bool, doc("Without it nothing is recommended, or nothing is proven.")]]
     asked_by: NotRequired[Annotated[Word | None, doc("The rule that asks.")]]
 

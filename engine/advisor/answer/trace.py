@@ -27,9 +27,11 @@ _LAYOUT = frozenset(
     f"plan.{name}"
     for name in (
         *("count", "data_parallel", "family", "gpu", "gpus_per_node", "link", "node_link", "nodes"),
-        *("pipeline_parallel", "precision", "replicas", "sharding", "tensor_parallel"),
+        *("pipeline_parallel", "precision", "replicas", "sharding", "smallest_count", "tensor_parallel"),
     )
 )
+#: What the price list is counted for.
+_LISTED = frozenset({"plan.price_quotes"})
 _PLANNER = ("whichgpu-judgement",)
 
 
@@ -84,8 +86,10 @@ class TraceBuilder:
         own = {name: value for name, value in sorted(facts.items()) if name not in shared}
         device, layout, rest = _parts(own)
         self._add_layout(plan, device, layout)
+        grounds = cost_grounds(plan.cost, plan.gpu, plan.count, shared)
+        self._add_listed(plan, rest)
         first = len(self.entries)
-        for name, made in (*_numbers_of(plan), *cost_grounds(plan.cost, plan.gpu, plan.count, shared).items()):
+        for name, made in (*_numbers_of(plan), *grounds.items()):
             self._number(scope, name, made)
         made_from = [
             {"condition": None, "fact": name, "value": value, "seq": entry["seq"]}
@@ -106,7 +110,7 @@ class TraceBuilder:
     ) -> None:
         """Several facts of one plan that share their origin, as one entry."""
         if effects:
-            kind = "looked_up" if calculator == "knowledge.gpus" else "computed"
+            kind = "looked_up" if calculator.startswith("knowledge.") else "computed"
             entry = self._entry(kind, scope, matched, effects, sources, calculator, because)
             self._seq_of |= {(scope, name): entry["seq"] for name in effects}
 
@@ -116,6 +120,12 @@ class TraceBuilder:
         why = f"this count was planned as: {plan.why_count}"
         self._group(plan.id, "plans.layout", layout, [], _PLANNER, why)
 
+    def _add_listed(self, plan: Plan, facts: dict[str, Any]) -> None:
+        """What is counted on the price list, which is taken out of a plan's facts."""
+        sources = [quote.offer.source for quote in plan.cost.compared]
+        listed = {name: facts.pop(name) for name in sorted(_LISTED & facts.keys())} if sources else {}
+        self._group(plan.id, "knowledge.offers", listed, [], sources, "providers on the price list that cover the plan")
+
     def _add_grounds(self, rejection: Rejection, read: Iterable[str], shared: Facts) -> None:
         """What the rules that reject a plan read of it, made from what. No more is held of it."""
         scope, facts = rejection.plan.id, rejection.facts
@@ -123,6 +133,7 @@ class TraceBuilder:
         used = {"gpu.usable_gb"} if rest and "gpu.usable_gb" in facts else set()
         device |= {name: facts[name] for name in used}
         self._add_layout(rejection.plan, device, layout | {"plan.count": rejection.plan.count})
+        self._add_listed(rejection.plan, rest)
         inputs = {name for _, made in _numbers_of(rejection.plan) for name in made.inputs} if rest else ()
         made_from = self._read([name for name in sorted(inputs) if self.seq(name, scope)], {**shared, **facts}, scope)
         made_from += self._read(sorted(used | {"plan.count"}), facts, scope)

@@ -21,6 +21,7 @@ from whichgpu.cli.report.markup import join, tag
 from whichgpu.cli.report.page import report_page
 from whichgpu.engine.explain.derivation import Phrases
 from whichgpu.engine.explain.evidence import gather
+from whichgpu.engine.explain.sensitivity_search import sensitivity
 from whichgpu.engine.explain.why import Explainer
 from whichgpu.engine.records.reading import Saved, Standing
 
@@ -87,7 +88,7 @@ UNSIGNED = Standing("unsigned", "unsigned, checksum intact")
 def page_of(decision: dict[str, Any], advisor: Advisor) -> str:
     names = names_of(advisor)
     explainer = Explainer(gather(decision), Phrases(advisor.vocabulary), names.gpus)
-    return report_page(Saved("r.json", decision, UNSIGNED, "0" * 64), names, explainer)
+    return report_page(Saved("r.json", decision, UNSIGNED, "0" * 64), names, explainer, None)
 
 
 @pytest.fixture(scope="session")
@@ -128,6 +129,19 @@ def test_every_example_makes_a_sound_page(
     for assumption in decision["assumptions"]:
         assert assumption["fact"] in page.text
     assert decision["rulebook"]["digest"] in page.text
+
+
+def test_it_says_what_of_the_unstated_flips_the_answer(
+    whichgpu: Whichgpu, answer: Callable[..., dict[str, Any]], advisor: Advisor, tmp_path: Path
+) -> None:
+    decision, page, phrases = answer("qlora-7b"), tmp_path / "r.html", Phrases(advisor.vocabulary)
+    assert whichgpu("report", "-", "-o", str(page), stdin=json.dumps(decision)).code == 0
+    told = Page(page.read_text()).text
+    found = sensitivity(decision, advisor, limit=300, stated=False)
+    assert "Not stated, and able to change it" in told
+    assert found.turns
+    assert all(phrases.label(turn.change.fact) in told for turn in found.turns)
+    assert "today's rules and prices do not give this answer" in Page(page_of(decision, advisor)).text
 
 
 def test_it_needs_neither_network_nor_scripts(answer: Callable[..., dict[str, Any]], advisor: Advisor) -> None:

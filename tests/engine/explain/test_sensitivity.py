@@ -67,6 +67,24 @@ def test_a_narrowed_whole_number_flips_there_and_not_a_step_before(decided: Deci
         assert decided_with(closer, decision, advisor) == found.verdict
 
 
+def test_what_nobody_stated_is_varied_alone_and_narrowed_from_what_keeps_the_decision(
+    decided: Decided, advisor: Advisor
+) -> None:
+    decision = decided("llm-chat-8b")
+    found = sensitivity(decision, advisor, limit=300, stated=False)
+    assert {turn.origin for turn in found.turns} == {"assumed", "unknown"}
+    given = recorded_facts(decision, advisor)
+    assert not given.keys() & {entry.fact for entry in found.steady}
+    unknown = (turn for turn in found.turns if turn.change.before is None and turn.change.after)
+    numbers = [turn for turn in unknown if turn.narrowed and turn.rises is not None]
+    assert numbers
+    for turn in numbers:
+        after = float(str(turn.change.after))
+        outside = FactChange(turn.change.fact, None, after * (0.99 if turn.rises else 1.01))
+        assert decided_with(outside, decision, advisor) == found.verdict
+        assert decided_with(turn.change, decision, advisor) == turn.verdict
+
+
 def test_a_small_limit_is_kept_and_said(decided: Decided, advisor: Advisor) -> None:
     found = sensitivity(decided("qlora-7b"), advisor, limit=10)
     assert found.decisions <= 10
