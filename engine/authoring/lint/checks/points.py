@@ -43,7 +43,7 @@ def contradicting_preference(context: LintContext) -> Iterator[Finding]:
           then: {reject: too large}
 
     Several reject rules that rule it out together count as well. Two rules that give one reason's points for and
-    against wherever the first fires are found too.
+    against wherever the first fires are found too, as are two that fire in the very same cases, whatever the amounts.
     """
     regions = context.regions
     rejects = context.rulebook.of_stage("reject", "plan") + context.rulebook.of_stage("reject", "workload")
@@ -65,7 +65,7 @@ def contradicting_preference(context: LintContext) -> Iterator[Finding]:
         if opponent is not None:
             yield contradicting_preference.about(
                 rule,
-                f"wherever {rule.id} gives points for {_points(rule)[0].reason}, {opponent.id} takes as many or more",
+                f"wherever {rule.id} gives points for {_points(rule)[0].reason}, {opponent.id} takes some away",
                 severity="warning",
                 fix=f"let one override the other, or exclude its case in {opponent.id}",
             )
@@ -76,13 +76,15 @@ def _points(rule: Rule) -> list[Points]:
 
 
 def _opposes(rule: Rule, other: Rule, context: LintContext) -> bool:
-    """Whether the other rule takes at least what this one gives, for the same reason, wherever this one fires."""
+    """Whether the other rule takes points for the reason of this one: as many wherever it fires, or any just there."""
     mine, theirs = _points(rule), _points(other)
     if not mine or not theirs or mine[0].reason != theirs[0].reason or mine[0].points <= 0:
         return False
-    if theirs[0].points > -mine[0].points:
-        return False
-    return context.regions.never(context.regions.fires(rule), context.regions.outside(context.regions.fires(other)))
+    regions = context.regions
+    inside = theirs[0].points < 0 and regions.never(regions.fires(rule), regions.outside(regions.fires(other)))
+    if theirs[0].points <= -mine[0].points:
+        return inside
+    return inside and regions.never(regions.fires(other), regions.outside(regions.fires(rule)))
 
 
 @check("warning", silence="with the later rule's id")
