@@ -97,7 +97,7 @@ def _adapted(job: Job, kind: str, weights: str) -> Job:
 def _smaller_pictures(job: Job, layout: Layout) -> Iterator[_Change]:
     if job.image_px >= 256:
         smaller = job.image_px * 3 // 4 // 16 * 16
-        stated = {"image_px": smaller}
+        stated: dict[str, Value] = {"image_px": smaller}
         if job.image_short_px:
             stated["image_short_px"] = max(16, job.image_short_px * 3 // 4 // 16 * 16)
         yield "smaller-pictures", stated, _with(job, **stated), layout

@@ -130,11 +130,11 @@ def _frozen(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> None
     frozen = (layer_params * body + end_params * ends) / tensor / 1e9
     layer, root = shape.layer_params * body / tensor / 1e9, end_params * ends / tensor / 1e9
     # FSDP fetches the next layer while one runs, and keeps what is in no layer together all the time.
-    gathered = np.where(
-        rows.sharded("fsdp"), 2.0 * layer + root, max(shape.layer_params * body, shape.embedding * ends) / tensor / 1e9
-    )
+    fetches, fetched = rows.sharded("fsdp"), 2.0 * layer + root
+    one = max(shape.layer_params * body, shape.embedding * ends) / tensor / 1e9
+    gathered = np.where(fetches, fetched, one)
     spread = (over > 1) & (not job.cpu_offload)
-    frozen = np.minimum(frozen, 2.0 * gathered) if job.cpu_offload else frozen / over
+    frozen = np.minimum(frozen, np.where(fetches, fetched, 2.0 * one)) if job.cpu_offload else frozen / over
     on_rank = (layer_params + end_params) / tensor / 1e9
     inputs = (shape.layer_params / tensor / 1e9, weight.body, end_params / tensor / 1e9)
     parts.append(PartColumn(LIVE_LAYER, np.where(spread, gathered, 0.0), inputs, spread))
@@ -196,8 +196,8 @@ def trained_states(job: Job, block: Block, rows: Rows, parts: list[PartColumn]) 
     # FSDP fetches the next layer while one has its gradients, and keeps what is in no layer together all the time.
     fetched = wide * (block.layer * training.fetched_layer_bytes.value + block.ends * 2.0) / 1e9
     live = np.where(rows.sharded("fsdp"), fetched, block.largest * gathered / 1e9)
-    inputs = (block.layer / 1e9, gathered, block.ends / 1e9)
-    parts.append(PartColumn(LIVE_LAYER, np.where(gathers, live, 0.0), inputs, gathers))
+    layer_inputs = (block.layer / 1e9, gathered, block.ends / 1e9)
+    parts.append(PartColumn(LIVE_LAYER, np.where(gathers, live, 0.0), layer_inputs, gathers))
     workspace: Any = 0.0
     if not job.optimizer_in_backward and (habits is None or habits.foreach) and job.optimizer in {"adamw", "lamb"}:
         copy = 2.0 if job.recipe == "pure" else 4.0
