@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from msgspec import Struct
@@ -88,8 +89,9 @@ def nearest_names(name: str, known: Iterable[str], *, limit: int = 3) -> tuple[s
     wanted, names = name.casefold(), sorted(set(known))
     alike = set(nearest_words(name, names, limit=limit))
     shared = dict.fromkeys(names, 0.0)
-    for part in wanted.split("_"):
-        having = [each for each in names if any(_same_part(part, own) for own in each.casefold().split("_"))]
+    parts = {each: _PARTED.split(each.casefold()) for each in names}
+    for part in _PARTED.split(wanted):
+        having = [each for each in names if any(_same_part(part, own) for own in parts[each])]
         for each in having:
             shared[each] += 1 / len(having)
     found = [each for each in names if each in alike or shared[each]]
@@ -98,6 +100,7 @@ def nearest_names(name: str, known: Iterable[str], *, limit: int = 3) -> tuple[s
     return tuple(best[:limit])
 
 
+_PARTED = re.compile(r"[_.]")
 #: Names below this have too little in common to be named.
 _ALIKE_ENOUGH = 0.6
 
