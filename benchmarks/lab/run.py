@@ -45,7 +45,7 @@ _HEAD = """# Bytes that real modules keep and take in a training step, traced wi
 #   what one layer works with during it (working); off_pct: how far the sum is from a trace of dimensions that it was
 #   not solved on.
 # steps: whole steps of a model, GB. networks: bytes per picture.
-# sharded: what FSDP holds beyond its shards at the peak: how often the root (embedding and head) and one layer; 16 bits.
+# sharded: what FSDP holds beyond its shards at the peak: how often the root (embedding, head) and one layer; 16 bits.
 """
 #: New traces may differ from the tables by this share.
 _SAME = 0.005
