@@ -172,7 +172,8 @@ _ABOUT = """## Each run judged without its own source
 
 Both files of published runs, 871 rows of which those that state memory or feasibility are asked for. Where a constant
 rests on the rows of a source, those rows meet the value that the other sources choose, or what is known elsewhere.
-Their bands are those that the runs of all other sources make.
+Their bands are those that the runs of all other sources make. Left out are constants and bands: the form of the
+formulas was mended with these rows in sight, so that sources nobody has read may be missed by more.
 """
 
 

@@ -32,6 +32,7 @@ import transformers
 from fitting import layer
 from grid import SAMPLE, SAMPLE_STEPS, SHIPPED, STEPS, every_cell
 from pictures import NETWORKS, SAMPLE_NETWORKS, Network, network_row
+from sharded import SHARDED, sharded_row
 from tracer import Step
 from transformers_traced import step
 
@@ -44,6 +45,7 @@ _HEAD = """# Bytes that real modules keep and take in a training step, traced wi
 #   what one layer works with during it (working); off_pct: how far the sum is from a trace of dimensions that it was
 #   not solved on.
 # steps: whole steps of a model, GB. networks: bytes per picture.
+# sharded: what FSDP holds beyond its shards at the peak: how often the root (embedding, head) and one layer; 16 bits.
 """
 #: New traces may differ from the tables by this share.
 _SAME = 0.005
@@ -59,7 +61,7 @@ def main() -> int:
     steps, networks = (SAMPLE_STEPS, SAMPLE_NETWORKS) if cells is SAMPLE else (STEPS, NETWORKS)
     begun = time.process_time()
     # A run that was cut short goes on from what is written.
-    found: dict[str, Any] = {"layers": [], "steps": [], "networks": []}
+    found: dict[str, Any] = {"layers": [], "steps": [], "networks": [], "sharded": []}
     if options.write and FILE.exists():
         found |= {part: rows for part, rows in yaml.safe_load(FILE.read_text(encoding="utf-8")).items() if rows}
     found["made_with"] = _versions()
@@ -67,6 +69,8 @@ def main() -> int:
         _keep(
             found, "networks", {"network": network.name, **_trained(network)}, options, lambda n=network: network_row(n)
         )
+    for stack in SHARDED:
+        _keep(found, "sharded", asdict(stack), options, lambda s=stack: sharded_row(s))
     for architecture, technique in cells:
         known = {"module": architecture, "technique": technique.named()}
         _keep(found, "layers", known, options, lambda a=architecture, t=technique: asdict(layer(a, t)))
@@ -115,6 +119,7 @@ _TRACED_BY = {
     "layers": "benchmarks/lab/fitting.py",
     "steps": "benchmarks/lab/transformers_traced.py",
     "networks": "benchmarks/lab/pictures.py",
+    "sharded": "benchmarks/lab/sharded.py",
 }
 
 
@@ -124,7 +129,7 @@ def _versions() -> dict[str, str]:
 
 def _dumped(found: dict[str, Any]) -> str:
     lines = [yaml.safe_dump({"made_with": found["made_with"]}, sort_keys=False)]
-    for name in ("layers", "steps", "networks"):
+    for name in ("layers", "steps", "networks", "sharded"):
         rows = "".join(
             f"  - {yaml.safe_dump(row, default_flow_style=True, sort_keys=False, width=10**6)}" for row in found[name]
         )
@@ -135,17 +140,17 @@ def _dumped(found: dict[str, Any]) -> str:
 def _compared(found: dict[str, Any]) -> int:
     held = yaml.safe_load(FILE.read_text(encoding="utf-8"))
     worst = 0.0
-    for part, keys in (("layers", ("kept",)), ("steps", ("peak_gb",)), ("networks", ("kept",))):
+    for part, key in (("layers", "kept"), ("steps", "peak_gb"), ("networks", "kept"), ("sharded", "layer")):
         for row in found[part]:
             mine = [old for old in held[part] if all(old.get(k) == row.get(k) for k in _NAMES if k in row)]
-            for key in keys if mine else ():
+            if mine:
                 worst = max(worst, _apart(mine[0][key], row[key]))
     print(f"differ from {FILE.name} by at most {100 * worst:.2f} %")
     return int(worst > _SAME)
 
 
 #: What a row is known by.
-_NAMES = ("module", "technique", "model", "seq", "batch", "network", "precision", "learns")
+_NAMES = ("module", "technique", "model", "seq", "batch", "network", "precision", "learns", "hidden", "layers", "ranks")
 
 
 def _apart(old: Any, new: Any) -> float:

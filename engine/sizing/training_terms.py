@@ -54,8 +54,8 @@ RESIDENT = TermKind(
 )
 LIVE_LAYER = TermKind(
     "gathered_layer",
-    "parameters of the largest layer x bytes, gathered while it runs; under FSDP two layers, the gradients of one, and"
-    " embedding and head",
+    "parameters of the largest layer x bytes, gathered while it runs; under FSDP two layers, the gradients of one as"
+    " they are and as they are sent, and embedding and head",
     ("parameters_b", "bytes_per_parameter", "embedding_and_head_b"),
     "DeepSpeed runtime/zero/stage3.py estimator; PyTorch FSDP documentation, BackwardPrefetch",
 )

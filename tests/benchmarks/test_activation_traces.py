@@ -114,6 +114,14 @@ def test_a_layer_computed_anew_works_with_what_was_traced(dims, recipe):
     assert float(full) == pytest.approx(working, rel=0.02)
 
 
+def test_fsdp_gathers_what_was_traced():
+    """In 16 bits; the trace also holds the product of one matrix at the peak."""
+    each = sizing_constants().training.fetched_layer_bytes.value / 2.0
+    for row in traces()["sharded"]:
+        assert row["root"] == 1.0
+        assert each == pytest.approx(row["layer"], rel=0.12)
+
+
 def test_traces_solved_on_some_dimensions_hold_for_others():
     for row in traces()["layers"]:
         assert row["off_pct"] < 1.0, row
