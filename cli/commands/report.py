@@ -18,7 +18,7 @@ from whichgpu.engine.records import Saved
 
 
 #: Re-decisions for one page: more than enough for what a workload usually leaves open.
-_DECISIONS = 300
+_DECISIONS = 400
 
 
 @click.command()
