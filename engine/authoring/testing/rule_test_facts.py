@@ -141,8 +141,16 @@ class _PlanOfTest:
         self._named = {name: value for name, value in named.items() if value is not None}
         self.stated = frozenset(named)
         gpu_facts = of.advisor.knowledge.gpu_facts[self._gpu.id] if self._gpu else {}
+        sure = {**gpu_facts, **self._whatever_it_takes()}
         # What is stated as unknown is left out.
-        self.known = {name: value for name, value in gpu_facts.items() if name not in named} | self._named
+        self.known = {name: value for name, value in sure.items() if name not in named} | self._named
+
+    def _whatever_it_takes(self) -> dict[str, Value]:
+        """What a plan of this GPU and count is however it comes out: nothing has to be sized for it."""
+        if self._gpu is None:
+            return {}
+        count = {} if self._count is None else {"plan.count": self._of.count(self._count, None)}
+        return {"plan.gpu": self._gpu.id, "plan.family": self._gpu.family, **count}
 
     @cached_property
     def _made(self) -> tuple[Plan | None, dict[str, Value]]:

@@ -25,6 +25,8 @@ from whichgpu.engine.rules import (
 
 #: Points beyond "decisive" of the scale in docs/rules.md.
 MOST_POINTS = 6
+#: "Slight": less is lost beside any other evidence.
+LEAST_POINTS = 1
 #: A number so many times as large or small as all others of a fact is in another unit: a percentage written as a share
 #: is off by 100, MB for GB and seconds for hours by 1,000 and more. Honest limits of one fact lie nearer together.
 ANOTHER_UNIT = 20
@@ -167,7 +169,7 @@ def off_scale(context: LintContext) -> Iterator[Finding]:
     """Points beyond the scale.
 
     Why: 1 is slight, 2 clear, 4 strong, 6 decisive. Points beyond that outweigh what any other rule can say for the
-    same reason, most often by a slip of the pen (``60`` for ``6``).
+    same reason, and points below 1 change nothing, most often by a slip of the pen (``60`` or ``0.6`` for ``6``).
 
     Bad::
 
@@ -179,10 +181,13 @@ def off_scale(context: LintContext) -> Iterator[Finding]:
     """
     for rule in context.rulebook.rules:
         for effect in rule.effects:
-            if isinstance(effect, Points) and abs(effect.points) > MOST_POINTS:
+            if isinstance(effect, Points) and not LEAST_POINTS <= abs(effect.points) <= MOST_POINTS:
+                beyond = abs(effect.points) > MOST_POINTS
+                ends = f"ends at {MOST_POINTS}" if beyond else f"begins at {LEAST_POINTS}"
                 yield off_scale.about(
                     rule,
-                    f"{rule.id} gives {effect.points:g} points, and the scale ends at {MOST_POINTS}",
+                    f"{rule.id} gives {effect.points:g} points, and the scale {ends}",
+                    severity="error" if beyond else "warning",
                     fix="give 1 (slight), 2 (clear), 4 (strong) or 6 (decisive)",
                 )
 

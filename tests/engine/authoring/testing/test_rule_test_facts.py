@@ -9,6 +9,10 @@ from whichgpu.engine.authoring.testing.rule_test_facts import LateFacts, RuleTes
 from whichgpu.engine.core.errors import InputError
 
 
+def facts_of(given: dict[str, object], case_facts: RuleTestFacts) -> dict[str, object]:
+    return {name: case_facts.value(name, value) for name, value in given.items()}
+
+
 @pytest.fixture(scope="module")
 def case_facts() -> RuleTestFacts:
     return RuleTestFacts(shipped_advisor())
@@ -33,6 +37,22 @@ def test_a_plan_has_the_facts_of_its_gpu_and_its_own(case_facts: RuleTestFacts) 
     facts = case_facts.facts_for({"task": "inference", "param_count_b": 8}, plan, "plan")
     assert (facts["plan.count"], facts["plan.link"], facts["gpu.series"]) == (2, "nvlink", "nvidia-l4")
     assert "gpu.ecc" not in facts
+
+
+def test_what_every_plan_of_a_gpu_has_is_known_before_it_is_sized(
+    case_facts: RuleTestFacts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, stated = {"task": "inference", "param_count_b": 7}, {"gpu": "nvidia-l4", "count": 3}
+    names = ("plan.count", "plan.gpu", "plan.family", "gpu.vram_gb")
+    sized = case_facts.facts_for(given, stated, "plan")
+    assert sized["plan.needed_gb"] is not None
+    with monkeypatch.context() as patch:
+        patch.setattr(type(case_facts.advisor.context), "plan_maker", None)
+        facts = case_facts.facts_for(given, stated, "plan")
+        before = [facts[name] for name in names]
+    made = case_facts.advisor.context.plan_maker(*reversed(case_facts.resolve(dict(facts_of(given, case_facts)))))
+    plan = made.plan(case_facts.gpu("nvidia-l4"), 3, "a test")
+    assert before[:3] == [plan.facts[name] for name in names[:3]]
 
 
 def test_a_candidate_knows_how_many_of_it_fit(case_facts: RuleTestFacts) -> None:
