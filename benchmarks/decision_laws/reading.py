@@ -143,11 +143,12 @@ def _basis(plan: Plan, basis: str) -> float | None:
 
 
 def speed_ratio(one: Plan, other: Plan, work: str) -> float | None:
-    """How many times as fast as ``other`` ``one`` is; None where it is not known of both."""
+    """How many times as fast as ``other`` ``one`` is, a service by its mean time; None where that is not known."""
     if work == "service":
-        times = (one["speed"] or {}).get("latency_ms"), (other["speed"] or {}).get("latency_ms")
-        if times[0] and times[1]:
-            return float(times[1] / times[0])
+        for figure in ("latency_mean_ms", "latency_ms"):
+            times = (one["speed"] or {}).get(figure), (other["speed"] or {}).get(figure)
+            if times[0] and times[1]:
+                return float(times[1] / times[0])
     rates = rate(one), rate(other)
     return rates[0] / rates[1] if rates[0] and rates[1] else None
 

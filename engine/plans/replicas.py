@@ -16,10 +16,6 @@ from whichgpu.engine.plans.targets import missed, shortfall, times_missed
 from whichgpu.engine.sizing import Bools, Floats, Ints
 
 
-#: Standard deviations of a Poisson number above its mean that it exceeds at one moment in a hundred.
-_DEVIATIONS = 2.33
-
-
 class _Replicas(NamedTuple):
     """Splits of one replica, a row for each GPU and split."""
 
@@ -178,10 +174,15 @@ def _more(sizes: PlanSizes, speed: dict[str, Floats], number: Ints, slow: Bools)
 
 
 def _present(sizes: PlanSizes, speed: dict[str, Floats]) -> Ints:
-    """The most requests in flight of each row: of more replicas some are idle. At a stated rate they come by chance."""
-    mean = np.nan_to_num(speed.get("in_flight", np.zeros(len(speed["qps"]))), nan=1.0)
-    at_once = mean + _DEVIATIONS * np.sqrt(mean) if sizes.rate_stated else mean
-    return np.maximum(sizes.job.concurrency, np.ceil(at_once)).astype(np.int64)
+    """The most replicas of each row that help: one for each request in flight; of more, some are idle.
+
+    At a stated rate requests come by chance, and one finds its replica at work in ``in flight / replicas`` of all
+    cases: more replicas help until that is rarer than the requests that may miss a target.
+    """
+    in_flight = np.nan_to_num(speed.get("in_flight", np.zeros(len(speed["qps"]))), nan=1.0)
+    if sizes.rate_stated:
+        in_flight = in_flight / (1 - sizes.goals.percentile / 100)
+    return np.maximum(sizes.job.concurrency, np.ceil(in_flight)).astype(np.int64)
 
 
 def _with_load(sizes: PlanSizes, replicas: _Replicas, needed: Ints, smallest: Ints) -> _Served:
