@@ -8,8 +8,9 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from whichgpu.engine.authoring.lint.finding import shown
 from whichgpu.engine.authoring.lint.formulas import Formula, opposite
-from whichgpu.engine.authoring.lint.regions import Example, Regions, shown
+from whichgpu.engine.authoring.lint.regions import Example, Regions
 from whichgpu.engine.rules import Rule, Rulebook, Vocabulary, canonical, rule_digest
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Literal
 
 from msgspec import Struct, field
@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 from whichgpu.engine.advisor import FactValues, Word, doc
 from whichgpu.engine.authoring.lint.regions import Case, Example, Regions
 from whichgpu.engine.catalogue import ModelSpec
-from whichgpu.engine.core import Facts, Place
+from whichgpu.engine.core import Facts, Place, Value
 from whichgpu.engine.rules import KnownNames, Rule, Rulebook, Vocabulary
 
 
@@ -194,3 +194,24 @@ def places_of(rule: Rule) -> tuple[Place, ...]:
     places = (rule.place, *(condition.place for condition in rule.when))
     by_line = {(place.path, place.line): place for place in reversed(places) if place}
     return tuple(by_line[key] for key in sorted(by_line))
+
+
+def named(rules: Sequence[Rule]) -> str:
+    """Rules by id in a sentence: ``a``, ``a and b``, ``a, b and c``."""
+    ids = [rule.id for rule in rules]
+    return ids[0] if len(ids) == 1 else f"{', '.join(ids[:-1])} and {ids[-1]}"
+
+
+def shown(example: Example) -> str:
+    """An example in a line: ``param_count_b = 70, task = inference, budget_usd_total unknown``."""
+    return ", ".join(
+        f"{name} unknown" if value is None else f"{name} = {_shown(value)}" for name, value in example.items()
+    )
+
+
+def _shown(value: Value) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return f"[{', '.join(str(item) for item in value)}]"
+    return f"{value:g}" if isinstance(value, float) else str(value)

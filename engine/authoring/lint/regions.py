@@ -282,24 +282,3 @@ def _producers(
         if fact not in dim and vocabulary.facts[fact].role != "input" and vocabulary.facts[fact].type != "list"
     }
     return plain, frozenset(dim)
-
-
-def named(rules: Sequence[Rule]) -> str:
-    """Rules by id in a sentence: ``a``, ``a and b``, ``a, b and c``."""
-    ids = [rule.id for rule in rules]
-    return ids[0] if len(ids) == 1 else f"{', '.join(ids[:-1])} and {ids[-1]}"
-
-
-def shown(example: Example) -> str:
-    """An example in a line: ``param_count_b = 70, task = inference, budget_usd_total unknown``."""
-    return ", ".join(
-        f"{name} unknown" if value is None else f"{name} = {_shown(value)}" for name, value in example.items()
-    )
-
-
-def _shown(value: Value) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, tuple):
-        return f"[{', '.join(str(item) for item in value)}]"
-    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check
-from whichgpu.engine.authoring.lint.regions import named
+from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check, named
 from whichgpu.engine.rules import Points, Rule
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check
-from whichgpu.engine.authoring.lint.regions import Regions, named
+from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check, named
+from whichgpu.engine.authoring.lint.regions import Regions
 from whichgpu.engine.rules import Expr, Known, Rule, facts_read, leaves
 
 

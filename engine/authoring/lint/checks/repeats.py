@@ -8,9 +8,9 @@ from itertools import combinations
 
 from msgspec.structs import replace
 
-from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check
+from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check, shown
 from whichgpu.engine.authoring.lint.formulas import opposite
-from whichgpu.engine.authoring.lint.regions import Case, shown
+from whichgpu.engine.authoring.lint.regions import Case
 from whichgpu.engine.rules import Const, Effect, Points, Reject, Rule, SetFact, canonical
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check
+from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check, named, shown
 from whichgpu.engine.authoring.lint.formulas import Formula, both, literal, opposite
-from whichgpu.engine.authoring.lint.regions import named, shown
 from whichgpu.engine.rules import Known, Rule, Table, leaves, to_nnf
 
 
