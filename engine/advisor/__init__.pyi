@@ -31,6 +31,7 @@ from .dominance import (
 from .fit_answer import FitFile as FitFile, FittingModel as FittingModel, fitting_models as fitting_models
 from .formulas import DecisionFormulas as DecisionFormulas, formulas_of as formulas_of
 from .intake import Workload as Workload, unknown_gpu as unknown_gpu
+from .lookups import model_read as model_read
 from .losses import Loss as Loss, LossKind as LossKind, first_by_evidence as first_by_evidence, loss_of as loss_of
 from .objectives import ObjectivesFile as ObjectivesFile, shipped_objectives as shipped_objectives
 from .outcome import (

@@ -66,8 +66,8 @@ def look_up_model(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: 
     name = given.get("model_name")
     if name is None:
         return Found()
-    if names_a_config(str(name)):
-        read = model_from_config(str(name))
+    read = model_read(str(name), knowledge)
+    if read is not None:
         check_against_model(given, read)
         return _found(read, None, vocabulary)
     size = given.get("param_count_b")
@@ -91,6 +91,12 @@ def look_up_model(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: 
     if match.how != "part of the name":  # What is named after a model may have been made larger or smaller.
         check_against_model(given, spec)
     return _found(spec, match.weight_precision, vocabulary, str(name))
+
+
+def model_read(name: str, knowledge: Knowledge) -> ModelSpec | None:
+    """The model of the configuration that a name leads to; None where it leads to none. Raises InputError."""
+    carried = knowledge.read_models.get(name)
+    return model_from_config(name) if carried is None and names_a_config(name) else carried
 
 
 def _claims_of_a_name(name: str) -> dict[str, list[FactCandidate]]:

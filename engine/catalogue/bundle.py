@@ -58,6 +58,8 @@ class Knowledge:
     digest: str
     prices_as_of: str | None
     folder: str = field(default="", compare=False)
+    #: Models as their configuration said, by the path or name that a record read it from, where that may be gone.
+    read_models: Mapping[str, ModelSpec] = field(default_factory=dict, compare=False)
     layers: tuple[KnowledgeLayer, ...] = ()
     spelt_models: SpeltModels | None = field(default=None, compare=False)  # so that a start need not spell them
 

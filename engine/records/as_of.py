@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -42,7 +43,7 @@ def decide_from_slice(decision: Mapping[str, Any], data: Mapping[str, Any]) -> D
     """The decision of today's engine by what a record carries. Raises InputError where there is none."""
     with TemporaryDirectory(prefix="whichgpu-") as scratch:
         root = Path(scratch)
-        return decide_from_folder(decision, root, lay_out(data, root), offers_in(data))
+        return decide_from_folder(decision, root, lay_out(data, root), offers_in(data), data.get("models", {}))
 
 
 def decide_from_folder(
@@ -50,6 +51,7 @@ def decide_from_folder(
     root: Path,
     layers: Sequence[Path] = (),
     offers: Sequence[Mapping[str, Any]] | None = None,
+    models: Mapping[str, Any] | None = None,
 ) -> DecidedAgain:
     """The decision of today's engine by ``knowledge`` and ``rules`` of a folder.
 
@@ -58,6 +60,7 @@ def decide_from_folder(
         root: holds ``knowledge``, and ``rules`` where no layers are named.
         layers: folders of rules, the lowest first.
         offers: in place of the price list in ``knowledge``.
+        models: as configurations said, by what they were read from.
 
     Raises:
         InputError: today's engine cannot read that data, or does not take the recorded facts.
@@ -66,6 +69,7 @@ def decide_from_folder(
         "root": str(root.resolve()),
         "layers": [str(folder.resolve()) for folder in layers] or [str((root / "rules").resolve())],
         "offers": None if offers is None else list(offers),
+        "models": models or {},
         "trade_offs": "trade_offs" in decision,
         "decision": {
             "facts": {name: fact for name, fact in decision["facts"].items() if fact["origin"] == "given"},
@@ -107,7 +111,7 @@ def answer_request() -> None:
 
 def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
     from whichgpu.engine.advisor import load_advisor  # noqa: PLC0415 - after the data's place is settled.
-    from whichgpu.engine.catalogue import Offer, load_knowledge, with_offers  # noqa: PLC0415
+    from whichgpu.engine.catalogue import ModelSpec, Offer, load_knowledge, with_offers  # noqa: PLC0415
     from whichgpu.engine.records.again import decide_again  # noqa: PLC0415
     from whichgpu.engine.records.plan_lines import plan_lines  # noqa: PLC0415
     from whichgpu.engine.records.statement import arithmetic_stated  # noqa: PLC0415
@@ -117,6 +121,8 @@ def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
     knowledge = load_knowledge(folder, layers=[lowest, *layers])
     if request["offers"] is not None:
         knowledge = with_offers(knowledge, [record_of(Offer, row) for row in request["offers"]])
+    models = {name: record_of(ModelSpec, entry) for name, entry in request["models"].items()}
+    knowledge = replace(knowledge, read_models=models)
     advisor = load_advisor(layers, own_rules=lowest, knowledge_folder=folder, knowledge=knowledge, tests=False)
     decision = decide_again(request["decision"], advisor)
     answer = json_value(decision.to_dict(trade_offs=request["trade_offs"]))

@@ -16,7 +16,7 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from whichgpu.engine.advisor import Advisor
+from whichgpu.engine.advisor import Advisor, model_read
 from whichgpu.engine.catalogue import Knowledge, Offer, SourceRecord
 from whichgpu.engine.core import (
     RECORD_FORMS,
@@ -49,21 +49,24 @@ def slice_of(advisor: Advisor, facts: Mapping[str, Any]) -> JsonObject:
 
     Args:
         advisor: its folders are read again, so that the record holds what its author wrote.
-        facts: the ``facts`` of the answer; of models only the one is kept that they name.
+        facts: the ``facts`` of the answer; of models only the one is kept that they name, or that a configuration
+            describes which they name.
     """
-    named = _model_named(advisor.knowledge, facts)
+    given = {name: fact["value"] for name, fact in facts.items() if fact["origin"] == "given"}
+    named = _model_named(advisor.knowledge, given)
+    read = model_read(str(given["model_name"]), advisor.knowledge) if "model_name" in given else None
     home = Path(advisor.knowledge.folder)
     paths = sorted(path for path in home.rglob("*") if path.suffix in RECORD_FORMS and path.name not in _NOT_READ)
-    return {
+    carried = {"models": {str(given["model_name"]): to_builtins(read)}} if read is not None else {}
+    return carried | {
         "knowledge": {path.relative_to(home).as_posix(): _knowledge_of(path, named) for path in paths},
         "layers": list(_layers(advisor)),
         "offers": _offers_of(advisor.knowledge),
     }
 
 
-def _model_named(knowledge: Knowledge, facts: Mapping[str, Any]) -> str | None:
+def _model_named(knowledge: Knowledge, given: Mapping[str, Any]) -> str | None:
     """The id of the model that the workload names, found as deciding finds it: people spell names in many ways."""
-    given = {name: fact["value"] for name, fact in facts.items() if fact["origin"] == "given"}
     if "model_name" not in given:
         return None
     spec = knowledge.find_model(str(given["model_name"]), given.get("param_count_b")).spec

@@ -101,6 +101,23 @@ def test_a_record_that_says_something_else_contradicts_itself(
     assert check.findings
 
 
+def test_a_record_carries_the_model_that_a_configuration_described(tmp_path: Path) -> None:
+    config = tmp_path / "config.json"
+    config.write_text(
+        '{"model_type": "llama", "hidden_size": 2048, "intermediate_size": 5632, "num_hidden_layers": 22,'
+        ' "num_attention_heads": 32, "num_key_value_heads": 4, "vocab_size": 32000, "torch_dtype": "bfloat16"}'
+    )
+    facts = {"task": "inference", "model_name": str(config), "concurrency": 4, "gpu_candidates": "l4"}
+    decision = load_advisor(tests=False).decide(facts, decided_at=datetime(2026, 6, 1, tzinfo=UTC))
+    made = make_statement(decision, decision.to_dict(), Asked())
+    config.unlink()
+    answer = unpacked(made["answer"])
+    assert decide_from_slice(answer, made["data"]).answer["recommendation"] == answer["recommendation"]
+    del made["data"]["models"]
+    with pytest.raises(InputError, match="no file"):
+        decide_from_slice(answer, made["data"])
+
+
 def test_another_program_is_named_and_a_signed_record_stands(statement: dict[str, Any], advisor: Advisor) -> None:
     older = copy.deepcopy(statement)
     older["digests"]["engine"] = "0" * 64
