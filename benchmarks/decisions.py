@@ -171,7 +171,7 @@ def _head(options: argparse.Namespace, recommended: int, seconds: float) -> list
         f"{len(knowledge.plannable)} GPUs, {len(knowledge.offers):,} offers; {seconds:.0f} s.",
         "",
         "Cost is by the month for a service, by the run (else by the piece) for a job, by the hour for trying things "
-        "out; speed is the time of an answer for a service, the rate of work elsewhere. "
+        "out; speed is the mean time of an answer for a service, the rate of work elsewhere. "
         "Of equal standing is a proven plan of the same vendor, in a segment no lower, "
         "on no more machines, with no more cards on PCIe, on an architecture that software still serves.",
     ]
