@@ -15,6 +15,7 @@ from .fit_changes import Remedy as Remedy, remedies_of as remedies_of
 from .gpu_table import GpuTable as GpuTable
 from .intake import job_from_facts as job_from_facts
 from .job import Assumed as Assumed, Job as Job
+from .job_tracing import traced_job as traced_job
 from .layout import Layout as Layout
 from .memory import (
     batch_of as batch_of,
@@ -54,4 +55,3 @@ from .speed_links import (
     split_of as split_of,
 )
 from .support import Support as Support, figure_support as figure_support, group_of as group_of
-from .traced_job import traced_job as traced_job
