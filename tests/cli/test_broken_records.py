@@ -13,6 +13,7 @@ from typing import Any
 import click
 import pytest
 
+from whichgpu.cli.commands import report
 from whichgpu.cli.main import COMMANDS, LazyGroup
 from whichgpu.engine.advisor.answer.check import check_saved
 from whichgpu.engine.core.canonical import canonical_json
@@ -34,7 +35,6 @@ KNOWN = {0, 1, 2, 4, 5, 6, 7}
 QUICK = {
     "why": ("why", "{}", "memory"),
     "verdicts": ("verdicts", "{}"),
-    "report": ("report", "{}", "-o", "{}.html"),
     "diff": ("diff", "{}", "{}"),
 }
 SLOW = {
@@ -43,7 +43,14 @@ SLOW = {
     "what-if": ("what-if", "{}", "--set", "always_on=yes"),
     "why-not": ("why-not", "{}", "h100", "--limit", "1"),
     "sensitivity": ("sensitivity", "{}", "--limit", "1"),
+    "report": ("report", "{}", "-o", "{}.html"),
 }
+
+
+@pytest.fixture(autouse=True)
+def _few_decisions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report varies what was not stated: three decisions are enough to see that it reads what it is given."""
+    monkeypatch.setattr(report, "_DECISIONS", 3)
 
 
 @pytest.fixture(scope="module")

@@ -164,6 +164,7 @@ def open_questions(
 ) -> list[part_types.OpenQuestion]:
     """Facts worth asking: those that block, then those that rules ask for, then what undecided rules lack.
 
+    Of each kind those come first for which a rule on plans waits.
     Which answers would change the decision is a search of its own (``explain.sensitivity``): that a rule waits for a
     fact does not say so.
     """
@@ -172,12 +173,18 @@ def open_questions(
     if outcome.no_answer and outcome.no_answer.kind == "facts_missing":
         blocking = outcome.no_answer.facts
     asked = asked_facts([*outcome.intake.fired, *(item.rule for item in outcome.fired)])
+    no_plan_waits = {name for name in (*asked, *undecided) if "recommendation" not in undecided.get(name, ())}
     rest = sorted(
         (name for name in undecided if _worth_asking(name, vocabulary)),
-        key=lambda name: (vocabulary.facts[name].askable != "always", -len(undecided[name]), name),
+        key=lambda name: (
+            name in no_plan_waits,
+            vocabulary.facts[name].askable != "always",
+            -len(undecided[name]),
+            name,
+        ),
     )
     questions: list[part_types.OpenQuestion] = []
-    for name in dict.fromkeys([*blocking, *sorted(asked), *rest]):
+    for name in dict.fromkeys([*blocking, *sorted(asked, key=lambda name: (name in no_plan_waits, name)), *rest]):
         fact = vocabulary.facts.get(name)
         source = outcome.final.resolved.get(name)
         if fact is None or fact.scope != "workload":
