@@ -154,11 +154,11 @@ def _speed(sizes: PlanSizes, replicas: _Replicas, number: Ints) -> dict[str, Flo
 
 
 def _steadied(needed: Ints) -> Ints:
-    """Numbers of replicas rounded up, from eight on, to three binary digits: to steps of a quarter or less.
+    """Numbers of replicas rounded up, from sixteen on, to four binary digits: to steps of an eighth or less.
 
     Rates are less certain than that; and a load that is a little larger then rarely takes another number.
     """
-    step = 1 << np.maximum(np.frexp(needed)[1] - 3, 0)
+    step = 1 << np.maximum(np.frexp(needed)[1] - 4, 0)
     found: Ints = -(-needed // step) * step
     return found
 

@@ -186,13 +186,13 @@ def test_replicas_of_a_named_card_stand_apart_where_nothing_else_meets_the_targe
 
 
 @pytest.mark.parametrize("qps", [39.0, 40.0, 41.0])
-def test_many_replicas_come_in_steps_of_a_quarter(qps: float) -> None:
+def test_many_replicas_come_in_steps_of_an_eighth(qps: float) -> None:
     facts: Facts = {"task": "inference", "peak_qps": qps, "input_tokens": 4000, "output_tokens": 400}
     maker = maker_of(facts, "llama-3.1-70b")
     plans = [plan for gpu_id in GPUS for plan in planned(maker, gpu_id) if plan.facts["plan.meets_target"]]
     numbers = {plan.layout.data for plan in plans}
     whole = {plan.layout.data for plan in plans if plan.count % maker.fabric(plan.gpu).node_gpus == 0}
-    steps = {number for number in numbers if number % (1 << max(0, number.bit_length() - 3)) == 0}
+    steps = {number for number in numbers if number % (1 << max(0, number.bit_length() - 4)) == 0}
     assert max(steps) > 16
     assert numbers - steps <= whole
 
