@@ -47,7 +47,7 @@ def committee_pages(
         ("What was asked", _asked(saved, explainer)),
         ("The best alternatives", _alternatives(saved, names, explainer)),
         ("What would change the answer", _changes(decision, flips, names, explainer)),
-        ("Risks and bands", _risks(decision, names, explainer)),
+        ("Risks and bands", _risks(decision, flips, names, explainer)),
         ("Whose word it rests on", _sources(decision, names)),
         ("Signature and audit", _evidence(saved, checks)),
         ("Sign-off", _sign_off()),
@@ -135,13 +135,15 @@ def _trade_offs(decision: JsonObject) -> list[Block]:
     return [Bullets(block.items[:_CHANGES]) if isinstance(block, Bullets) else block for block in blocks]
 
 
-def _risks(decision: JsonObject, names: Names, explainer: Explainer) -> Markup:
+def _risks(decision: JsonObject, flips: Sensitivity | None, names: Names, explainer: Explainer) -> Markup:
     plan = decision["recommendation"]
     told = [to_html(warning_blocks(decision, names, everything=False)[1:])] if decision["warnings"] else []
     rows = tuple(_bands(plan, explainer)) if plan else ()
     if rows:
         told.append(to_html([Table(("Figure", "Low", "Estimate", "High"), rows, frozenset({1, 2, 3}))]))
-    taken = decision["assumptions"][:_ASSUMED]
+    turning = {turn.change.fact for turn in flips.turns} if flips else set()
+    # First those of which another value was found to flip the answer.
+    taken = sorted(decision["assumptions"], key=lambda entry: entry["fact"] not in turning)[:_ASSUMED]
     if taken:
         phrases = explainer.phrases
         items = tuple(
