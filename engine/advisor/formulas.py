@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.advisor.rank import cost_points, speed_points
-from whichgpu.engine.advisor.survey import beside_others, is_job, length_known, measures_of, spread
+from whichgpu.engine.advisor.survey import beside_others, compared_by, length_known, measures_of, spread
 from whichgpu.engine.core import (
     Column,
     FactTable,
@@ -26,8 +26,6 @@ from whichgpu.engine.core import (
 from whichgpu.engine.plans import (
     Plan,
     PlanTable,
-    load_economics,
-    paid_idle,
     plan_formulas,
     procurement_formulas,
 )
@@ -67,8 +65,9 @@ class _Choosing:
     def __init__(self, outcome: Outcome) -> None:
         assert outcome.round is not None  # noqa: S101 - its caller looked.
         workload, objective = outcome.intake.facts, outcome.objective
-        plans, job = outcome.round.surviving, is_job(workload)
-        by_run, stands_idle = job and length_known(plans), paid_idle(workload, load_economics())
+        plans = outcome.round.surviving
+        job, stands_idle, rate_stated = compared_by(workload)
+        by_run = job and length_known(plans)
         measures = measures_of(
             plans,
             job=job,
@@ -76,10 +75,16 @@ class _Choosing:
             objective=objective,
             highest_usd_per_gpu_hour=math.nan,
             stands_idle=stands_idle,
+            rate_stated=rate_stated,
         )
         self._ends = marked(spread(measures), "survey", "the ends among the plans that no rule rejects")
         self._objective = marked(objective, "objective", ", ".join(objective.sources))
-        self._how: dict[str, Any] = {"job": job, "by_run": by_run, "stands_idle": stands_idle}
+        self._how: dict[str, Any] = {
+            "job": job,
+            "by_run": by_run,
+            "stands_idle": stands_idle,
+            "rate_stated": rate_stated,
+        }
 
     def figures(self, plan: Plan) -> dict[str, Traced]:
         """Those of one plan."""

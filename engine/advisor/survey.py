@@ -127,6 +127,7 @@ def measures_of(
     objective: Objective,
     highest_usd_per_gpu_hour: float,
     stands_idle: bool = False,
+    rate_stated: bool = False,
 ) -> MeasureColumns:
     """Cost and time of plans as choosing compares them.
 
@@ -138,6 +139,7 @@ def measures_of(
             two of a hundred dollars, and what twice as many GPUs have to bring.
         highest_usd_per_gpu_hour: the highest rate of the price list, for a plan whose price is not known.
         stands_idle: hardware is bought, and nothing is said of how busy it is.
+        rate_stated: how many requests come is stated. Of a load that nobody states speed is how much of it is borne.
     """
     table = PlanTable.of(plans)
     hourly, count = table.numbers("plan.usd_per_hour"), table.numbers("plan.count")
@@ -147,7 +149,9 @@ def measures_of(
     if not job:
         latency = table.numbers("plan.latency_mean_ms")
         time = np.where(latency > 0, latency, time)
-    felt_time = time if job else np.where(latency > 0, np.maximum(time, objective.at_once_ms), time)
+    felt_time = time
+    if rate_stated and not job:
+        felt_time = np.where(latency > 0, np.maximum(time, objective.at_once_ms), time)
     around = objective.around_usd_per_hour
     weighed_cost = np.where(np.isnan(hourly), highest_usd_per_gpu_hour * count, hourly) + around
     weighed_time = felt_time * objective.gain_of_doubling ** np.log2(count)
@@ -196,7 +200,7 @@ def measures_among(
 ) -> MeasureColumns:
     """Cost and time of plans that are compared with each other alone; see ``measures_of``."""
     table = PlanTable.of(plans)
-    job, stands_idle = compared_by(workload)
+    job, stands_idle, rate_stated = compared_by(workload)
     return measures_of(
         table,
         job=job,
@@ -204,12 +208,13 @@ def measures_among(
         objective=objective,
         highest_usd_per_gpu_hour=highest_usd_per_gpu_hour,
         stands_idle=stands_idle,
+        rate_stated=rate_stated,
     )
 
 
-def compared_by(workload: Facts) -> tuple[bool, bool]:
-    """All that measures take from the workload itself: whether it is a job, and whether what is bought stands idle."""
-    return is_job(workload), paid_idle(workload, load_economics())
+def compared_by(workload: Facts) -> tuple[bool, bool, bool]:
+    """What measures take of the workload itself: whether it is a job, what is bought stands idle, a rate is stated."""
+    return is_job(workload), paid_idle(workload, load_economics()), "peak_qps" in workload
 
 
 def spread(measures: MeasureColumns) -> Spread:

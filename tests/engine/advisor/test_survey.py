@@ -66,7 +66,9 @@ def costing(plan: Plan, cost: Cost) -> Plan:
 
 
 def measured(plan: Plan, objective: Objective, *, job: bool, by_run: bool = False) -> Measures:
-    return measures_of([plan], job=job, by_run=by_run, objective=objective, highest_usd_per_gpu_hour=20).row(0)
+    return measures_of(
+        [plan], job=job, by_run=by_run, objective=objective, highest_usd_per_gpu_hour=20, rate_stated=True
+    ).row(0)
 
 
 def test_a_service_costs_its_month_and_takes_the_time_of_an_answer(plans: list[Plan], balanced: Objective) -> None:
