@@ -7,7 +7,7 @@ from typing import Any
 
 from whichgpu.cli.render.alternatives import VERDICTS, against
 from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph, Row, Summary, Tone
-from whichgpu.cli.render.choice import passed_over, standing_words, telling_trade_offs
+from whichgpu.cli.render.choice import CHANGES_WITHOUT_ANSWER, passed_over, standing_words, telling_trade_offs
 from whichgpu.cli.render.cost import basis_sentence
 from whichgpu.cli.render.decision import aim_of, no_answer_blocks, unproven_sentence
 from whichgpu.cli.render.figures import gb, joined, percent, size, usd
@@ -67,7 +67,7 @@ def _answer(decision: JsonObject, plan: JsonObject, names: Names) -> list[Block]
     blocks: list[Block] = [Heading("Recommendation", 1), Paragraph(plan_sentence(plan, names), "strong")]
     if not plan["proven"]:
         blocks.append(Paragraph(unproven_sentence(plan), "bad"))
-    rows = [_price(plan, decision["procurement"]), _memory(plan), *speed_rows(decision), _rent_or_buy(decision)]
+    rows = [_price(plan, decision), _memory(plan), *speed_rows(decision), _rent_or_buy(decision)]
     if told := _named(decision, names):
         rows.append(Row("You named", told))
     phases = [f"{p['phase'].replace('_', ' ')} {_short(p['recommendation'], names)}" for p in decision["phases"]]
@@ -84,13 +84,18 @@ _PER = (("usd_per_month", "a month"), ("usd_per_run", "for the run"), ("usd_per_
 _PER_SAMPLES = ("usd_per_1k_samples", "per thousand images, clips or texts")
 
 
-def _price(plan: JsonObject, procurement: JsonObject) -> Row:
+def _price(plan: JsonObject, decision: JsonObject) -> Row:
     """The price and what it rests on."""
     cost = plan["cost"]
     if cost["usd_per_hour"] is None:
         return Row("Price", "No price in the snapshot covers this plan, so its cost is unknown.", "warn")
     kinds = (*_PER, _PER_SAMPLES)
-    parts = [price_of_an_hour(cost, procurement), *(f"{usd(cost[key])} {per}" for key, per in kinds if cost.get(key))]
+    parts = [
+        price_of_an_hour(cost, decision["procurement"]),
+        *(f"{usd(cost[key])} {per}" for key, per in kinds if cost.get(key)),
+    ]
+    if cost["origin"] == "purchase" and (bought := decision["figures"].get("purchase_usd")):
+        parts.append(f"{usd(bought['value'])} to buy with what surrounds the GPUs")
     return Row("Price", f"{', '.join(parts)}. {basis_sentence(plan)}", "warn" if cost.get("assumed") else "plain")
 
 
@@ -147,7 +152,8 @@ def _others(decision: JsonObject, plan: JsonObject, names: Names, most: int) -> 
 def _trade_offs(decision: JsonObject, most: int) -> list[Block]:
     found = decision.get("trade_offs") or []
     items = [Item(entry["says"]) for entry in telling_trade_offs(found, most)]
-    return _section("What would change it", items, most, "changes", len(found))
+    title = "What would change it" if decision["recommendation"] else CHANGES_WITHOUT_ANSWER
+    return _section(title, items, most, "changes", len(found))
 
 
 def _warnings(decision: JsonObject, names: Names, most: int) -> list[Block]:

@@ -149,8 +149,12 @@ def _beside(entry: JsonObject) -> str:
     return ", ".join(parts) or "no figures"
 
 
+#: The heading of trade-offs where no plan qualifies.
+CHANGES_WITHOUT_ANSWER = "What would make one possible"
+
+
 def trade_off_blocks(decision: JsonObject, *, everything: bool) -> list[Block]:
-    """What would be cheaper or faster if one thing were allowed; each was decided anew."""
+    """What would be cheaper or faster, or possible at all, if one thing were allowed; each was decided anew."""
     found = decision.get("trade_offs") or []
     shown = found if everything else telling_trade_offs(found, SHOWN_TRADE_OFFS)
     if not shown:
@@ -158,8 +162,10 @@ def trade_off_blocks(decision: JsonObject, *, everything: bool) -> list[Block]:
     items = [Item(entry["says"], _how(entry)) for entry in shown]
     if len(shown) < len(found):
         items.append(Item(f"and {len(found) - len(shown)} more; --all shows them"))
-    lead = f"Each was decided anew, with this one thing changed. {_measured(decision)}"
-    return [Heading("What would change it"), Paragraph(lead, "faint"), Bullets(tuple(items))]
+    lead = "Each was decided anew, with this one thing changed."
+    if not decision["recommendation"]:
+        return [Heading(CHANGES_WITHOUT_ANSWER), Paragraph(lead, "faint"), Bullets(tuple(items))]
+    return [Heading("What would change it"), Paragraph(f"{lead} {_measured(decision)}", "faint"), Bullets(tuple(items))]
 
 
 def _measured(decision: JsonObject) -> str:

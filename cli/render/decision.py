@@ -145,7 +145,7 @@ SECTIONS: dict[str, _Section] = {
     "procurement": lambda d, names, _all: procurement_blocks(d, names),
     "reasons": lambda d, names, _all: reason_blocks(d, names, everything=_all) if d["recommendation"] else [],
     "passed-over": lambda d, names, _all: chosen_over_blocks(d, names, everything=_all) if d["recommendation"] else [],
-    "changes": lambda d, _names, _all: trade_off_blocks(d, everything=_all) if d["recommendation"] else [],
+    "changes": lambda d, _names, _all: trade_off_blocks(d, everything=_all),
     "warnings": lambda d, names, _all: warning_blocks(d, names, everything=_all),
     "candidates": lambda d, names, _all: candidate_blocks(d, names),
     "alternatives": lambda d, names, _all: alternative_blocks(d, names, everything=_all),

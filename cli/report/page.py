@@ -7,7 +7,7 @@ from typing import Any
 
 from whichgpu.cli.render.alternatives import alternative_blocks, candidate_blocks
 from whichgpu.cli.render.blocks import Block, Heading
-from whichgpu.cli.render.choice import chosen_over_blocks, trade_off_blocks
+from whichgpu.cli.render.choice import CHANGES_WITHOUT_ANSWER, chosen_over_blocks, trade_off_blocks
 from whichgpu.cli.render.cost import cost_blocks
 from whichgpu.cli.render.decision import no_answer_blocks, unproven_sentence
 from whichgpu.cli.render.figures import gb, percent
@@ -133,6 +133,8 @@ def _sections(saved: Saved, names: Names, explainer: Explainer) -> list[Section]
         sections.append(("Chosen over", told(lambda: chosen_over_blocks(decision, names, everything=True))))
         sections.append(("What would change it", told(lambda: trade_off_blocks(decision, everything=True))))
         sections.append(("Derivation", lambda: tree_section(explainer, names)))
+    else:
+        sections.append((CHANGES_WITHOUT_ANSWER, told(lambda: trade_off_blocks(decision, everything=True))))
     return [
         *sections,
         ("Warnings", told(lambda: warning_blocks(decision, names, everything=True))),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from msgspec import Struct
@@ -52,6 +53,8 @@ def trade_offs(
 ) -> tuple[TradeOff, ...]:
     """What would be clearly cheaper or faster than the answer, the largest gain by its objective first.
 
+    Where no plan qualifies: what would let one, and which.
+
     Args:
         context: what the answer was decided with.
         given: what was stated.
@@ -61,7 +64,7 @@ def trade_offs(
     """
     answer = outcome.chosen
     if answer is None:
-        return ()
+        return _openings(context, given, outcome, objectives, settings)
     least = 1 + settings.least_gain
     found = list(_owned(outcome, answer, least))
     found += [entry for entry in _commitments(outcome, answer) if entry.clear_by >= least]
@@ -79,6 +82,36 @@ def trade_offs(
     for entry in sorted(found, key=order):
         distinct.setdefault((entry.kind, entry.fact, entry.plan.id, entry.term_months), entry)
     return tuple(distinct.values())[: settings.most_listed]
+
+
+def _openings(
+    context: DecisionContext,
+    given: Mapping[str, Value],
+    outcome: Outcome,
+    objectives: Mapping[str, Objective],
+    settings: TradeOffSettings,
+) -> tuple[TradeOff, ...]:
+    """What would let a plan qualify where none does, the mildest step of each kind, and the plan that comes first."""
+    if outcome.no_answer is None or outcome.no_answer.kind != "nothing_fits":
+        return ()
+    options = [o for o in options_of(outcome, given, objectives, settings, context) if o.kind != "objective"]
+    found: list[TradeOff] = []
+    for option, value in islice(((o, value) for o in options for value in o.values), settings.most_decisions):
+        if any((entry.kind, entry.fact) == (option.kind, option.fact) for entry in found):
+            continue
+        round_ = round_on(context, changed(given, option.fact, value), outcome.objective)
+        best = round_.judged[0] if round_ and round_.judged else None
+        if best is not None and best.ranked.proven:
+            found.append(replace(beside(option.kind, best, best), fact=option.fact, value=value))
+    return tuple(
+        replace(entry, cost_ratio=None, speed_ratio=None) for entry in found[: settings.most_listed]
+    )  # There is nothing to compare them with.
+
+
+def changed(given: Mapping[str, Value], name: str, value: Value | None) -> dict[str, Value]:
+    """The facts with one of them set, or taken away."""
+    others = {known: each for known, each in given.items() if known != name}
+    return others if value is None else {**others, name: value}
 
 
 @dataclass(slots=True)
@@ -116,10 +149,7 @@ class _Search:
         return entry if entry is not None and entry.clear_by >= least else None
 
     def _decided(self, option: Option, value: Value | None) -> TradeOff | None:
-        given = {name: known for name, known in self.given.items() if name != option.fact}
-        objective = self.outcome.objective
-        if value is not None:
-            given[option.fact] = value
+        given, objective = changed(self.given, option.fact, value), self.outcome.objective
         if option.kind == "objective":
             objective = replace(self.objectives[str(value)], stated=True)
         found = round_on(self.context, given, objective)

@@ -177,6 +177,8 @@ def _cost(costs: CostColumns) -> dict[str, Column]:
     def of_offer(name: str) -> Column:
         return column_of([getattr(offer, name) or None if offer else None for offer in offers]).take(which)
 
+    if (costs.origin == PURCHASE).any():
+        facts["plan.gpus_usd"] = NumberColumn(costs.gpus_usd)
     return facts | {
         "plan.assumed_price": yes_no(costs.assumed, offered),
         "plan.price_quotes": _whole(np.where(offered, costs.quotes, np.nan)),

@@ -91,7 +91,12 @@ class _Answer(Head):
     disagreements: Annotated[list[Disagreement], doc("Where sources contradict each other.")]
     assumptions: Annotated[list[Assumption], doc("What was taken for granted.")]
     open_questions: Annotated[list[OpenQuestion], doc("What is worth stating, the most important first.")]
-    trade_offs: NotRequired[Annotated[list[TradeOff], doc("What would be cheaper or faster.")]]
+    trade_offs: NotRequired[
+        Annotated[
+            list[TradeOff],
+            doc("What would be cheaper or faster, or without an answer possible, if one thing were allowed."),
+        ]
+    ]
     refused: NotRequired[Annotated[list[RefusedPlan], doc("Plans whose figures cannot be true; left out if none.")]]
 
 

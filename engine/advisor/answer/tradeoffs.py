@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 
 def trade_off_list(found: Sequence[TradeOff], outcome: Outcome, vocabulary: Vocabulary) -> list[part_types.TradeOff]:
     """The trade-offs of an answer, figures rounded to six significant digits."""
-    answer = outcome.chosen
-    if answer is None:
-        return []
-    hour = answer.ranked.plan.cost.usd_per_hour
+    hour = outcome.chosen.ranked.plan.cost.usd_per_hour if outcome.chosen else None
     entries: list[part_types.TradeOff] = [
         {
             "kind": entry.kind,

@@ -16,7 +16,7 @@ from whichgpu.engine.plans.costs.model import Cost
 from whichgpu.engine.plans.costs.offers import OfferIndex
 from whichgpu.engine.plans.costs.ownership import owning_rates, planning_years
 from whichgpu.engine.plans.costs.power import at_desk, paid_power_w, plan_power_w
-from whichgpu.engine.plans.costs.purchase import purchase_usd, quoted_for
+from whichgpu.engine.plans.costs.purchase import gpus_usd, purchase_usd, quoted_for
 from whichgpu.engine.plans.costs.rental_table import RentalTable
 from whichgpu.engine.plans.costs.spending import Spending, count_owned, quoted_rate
 from whichgpu.engine.plans.costs.usage import busy_hours
@@ -44,6 +44,7 @@ class CostColumns(NamedTuple):
     assumed: Bools  # no offer has as many GPUs in one machine
     instances: Ints  # machines; 0 where nobody rents it out
     power_w: Floats  # rated draw
+    gpus_usd: Floats  # where they are bought: the price of the GPUs alone, with no machine around them
     rental: Ints  # what is known of renting each, whether or not that is the price: its number in the table
     rentals: RentalTable
 
@@ -115,7 +116,7 @@ def cost_columns(
     rental = index.rental_numbers(gpus, counts, together, linked, interruptible=spending.interruptible)
     rent = index.rentals.figures(rental).usd_per_hour
     run = np.broadcast_to(np.where(np.isnan(hours), spending.run_hours or np.nan, hours), len(which))
-    per_hour, origin, busy = _hours(table, which, hardware, counts, rent, spending, constants, run)
+    per_hour, origin, busy, gpus_usd = _hours(table, which, hardware, counts, rent, spending, constants, run)
     # Of what has no price of its own, or one that the user brought, renting says nothing.
     rental = np.where(np.isnan(per_hour) | (origin == QUOTE), 0, rental)
     found = index.rentals.figures(rental)
@@ -136,6 +137,7 @@ def cost_columns(
         assumed=found.assumed > 0,
         instances=found.instances.astype(np.int64),
         power_w=plan_power_w(hardware, counts, constants),
+        gpus_usd=gpus_usd,
         rental=rental,
         rentals=index.rentals,
     )
@@ -150,10 +152,10 @@ def _hours(
     spending: Spending,
     constants: EconomicsConstants,
     run_hours: Floats,
-) -> tuple[Floats, Ints, Floats]:
-    """What an hour of each plan costs, on whose word, and the share of the hours paid for in which it works."""
+) -> tuple[Floats, Ints, Floats, Floats]:
+    """What an hour of each plan costs, by whose word, the share of it that is worked, and the price of bought GPUs."""
     facts, per_hour, origin = spending.facts, rent.copy(), np.where(np.isnan(rent), NONE, OFFER)
-    working = np.ones(len(which))
+    working, gpus = np.ones(len(which)), np.full(len(which), np.nan)
     owned, quoted = _owned(table, which, counts, spending), _quoted(table, which, spending)
     bought = ~owned & ~quoted
     if not spending.buys:
@@ -169,12 +171,14 @@ def _hours(
         priced = ~np.isnan(hour) | spending.buys
         per_hour[rows[priced]], working[rows[priced]] = hour[priced], busy[priced]
         origin[rows[priced]] = np.where(np.isnan(hour[priced]), NONE, PURCHASE)
+        prices = gpus_usd(_rows(hardware, rows), counts[rows], facts, quoted=about)
+        gpus[rows] = np.where(origin[rows] == PURCHASE, prices, np.nan)
     if spending.quote_usd_h is not None:
         per_hour[quoted], origin[quoted] = spending.quote_usd_h * counts[quoted], QUOTE
     if owned.any():
         rows = np.flatnonzero(owned)
         per_hour[rows], origin[rows] = _own_hour(_rows(hardware, rows), counts[rows], facts, constants), OWNED
-    return per_hour, origin, working
+    return per_hour, origin, working, gpus
 
 
 def cost_row(

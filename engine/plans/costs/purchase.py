@@ -53,12 +53,31 @@ def purchase_usd(
         quoted: whether the user's own price to buy, if there is one, is about this GPU.
         pick: the end of every band to take.
     """
-    price, bought = hardware.price(pick), ceiling(count, hardware.board) * hardware.board
+    price, bought = hardware.price(pick), _on_boards(hardware, count)
     share, slot = _share_of_system(constants, pick), _slot_usd(hardware, constants, pick)
     racked = choose(_covers_slot(price, share, slot), price * bought / share, (price + slot) * bought)
     street = choose(desk, price * bought + _host_usd(hardware, facts, constants, pick), racked)
     quote = number(facts, "buy_quote_usd")
     return choose(quoted, quote * bought, street) if quote else street
+
+
+def gpus_usd(hardware: Hardware, count: Any, facts: Facts, *, quoted: Any) -> Any:
+    """US dollars for the GPUs of a plan, or of many plans, with no machine around them; NaN without a price.
+
+    Args:
+        hardware: the GPU of each plan.
+        count: how many are used; whole boards are bought.
+        facts: what the user stated.
+        quoted: whether the user's own price to buy, if there is one, is about this GPU.
+    """
+    quote = number(facts, "buy_quote_usd")
+    price = choose(quoted, quote, hardware.price("value")) if quote else hardware.price("value")
+    return price * _on_boards(hardware, count)
+
+
+def _on_boards(hardware: Hardware, count: Any) -> Any:
+    """How many are bought to use so many."""
+    return ceiling(count, hardware.board) * hardware.board
 
 
 def _share_of_system(constants: EconomicsConstants, pick: Pick) -> float:

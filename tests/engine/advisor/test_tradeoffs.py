@@ -169,7 +169,22 @@ def test_no_more_decisions_than_allowed(advisor: Advisor, monkeypatch: pytest.Mo
     assert len(made) == 3
 
 
-def test_nothing_without_an_answer(advisor: Advisor) -> None:
+def test_where_nothing_qualifies_each_change_alone_lets_a_plan(advisor: Advisor) -> None:
+    desk = {"task": "inference", "model_name": "llama-3.1-8b", "deployment_site": "workstation"}
+    small = {**desk, "budget_usd_total": 600}
+    decision = decided(advisor, small)
+    assert decision.outcome.chosen is None
+    found = decision.trade_offs()
+    assert {"precision", "budget"} <= {entry.kind for entry in found}
+    for entry in found:
+        assert (entry.cost_ratio, entry.speed_ratio) == (None, None)
+        now = decided(advisor, tradeoffs.changed(small, str(entry.fact), entry.value)).outcome.chosen
+        assert now is not None
+        assert now.ranked.plan.id == entry.plan.id
+        assert now.facts["plan.gpus_usd"] <= (entry.value if entry.kind == "budget" else 600)
+
+
+def test_nothing_where_no_step_is_enough(advisor: Advisor) -> None:
     decision = decided(advisor, {**SERVICE, "budget_usd_per_hour": 0.01})
     assert decision.outcome.chosen is None
     assert decision.trade_offs() == ()

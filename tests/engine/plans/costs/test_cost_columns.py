@@ -146,3 +146,15 @@ def test_no_plans_have_no_costs() -> None:
     none = np.zeros(0, np.int64)
     spending = spending_of(facts, ECONOMICS)
     assert not len(cost_columns(TABLE, none, none, spending, OFFERS, together=none, linked=none > 0).usd_per_hour)
+
+
+def test_the_price_of_bought_gpus_counts_whole_boards_and_no_machine() -> None:
+    buying: Facts = {"deployment_site": "datacenter", "buy_quote_usd": 1800.0, "gpu_candidates": ("nvidia-l4",)}
+    which = np.array([TABLE.position[name] for name in ("nvidia-h100-80gb-sxm", "nvidia-l4")])
+    counts, apart = np.array([6, 3]), np.zeros(2, np.bool_)
+    paid = cost_columns(TABLE, which, counts, spending_of(buying, ECONOMICS), OFFERS, together=counts, linked=apart)
+    module = GPUS[which[0]].buy_usd
+    assert module is not None
+    assert paid.gpus_usd.tolist() == [8 * module, 3 * 1800.0]
+    rented = cost_columns(TABLE, which, counts, spending_of({}, ECONOMICS), OFFERS, together=counts, linked=apart)
+    assert np.isnan(rented.gpus_usd).all()
