@@ -41,7 +41,7 @@ from whichgpu.engine.rules import Difference, Rule, Vocabulary
 
 
 if TYPE_CHECKING:
-    from whichgpu.engine.advisor.answer import answer_types, plan_types, trace_types
+    from whichgpu.engine.advisor.answer import answer_types, part_types, plan_types, trace_types
 
 
 def decision_dict(
@@ -67,37 +67,8 @@ def decision_dict(
         full: with trace, rule verdicts and rejections; without a trace, facts have no ``seq`` in it.
         traced: False leaves empty what no page shows and a record has to have: trace, rule verdicts, outranked plans.
     """
-    alternatives = [outcome.judged[place] for place in outcome.round.alternatives] if outcome.round else []
-    shown = ([outcome.chosen] if outcome.chosen else []) + alternatives
-    shared = outcome.final.facts
-    trace = _trace(outcome, shown, knowledge, rules, vocabulary) if full and traced else None
-    undecided = undecided_facts(outcome, rules.values())
-    fired = outcome.fired
-
-    def in_words(judged: Judged) -> plan_types.Plan:
-        return plan_dict(judged.ranked.plan, judged, rules, shared, vocabulary)
-
-    reasons = SupportReasons()
-
-    def beside(judged: Judged) -> plan_types.Plan:
-        plan = in_words(judged)
-        plan["support"] = reasons.referred(plan["support"])
-        return plan
-
-    warnings = contradiction_warnings(outcome.intake, vocabulary) + remarks(fired, "warn", vocabulary)
-    warnings += refusal_warnings(outcome, vocabulary)
-    warnings += difference_warnings(differences, vocabulary)
-    warnings += aged_warnings(outcome, rules, head["decided_at"][:10], vocabulary)
-    recommendation: plan_types.Recommendation | None = None
-    if outcome.chosen is not None:
-        recommendation = {
-            **in_words(outcome.chosen),
-            "chosen_over": chosen_over(outcome, rules, vocabulary),
-            "stands_in_for": stands_in_for(outcome),
-            "preference_cost": preference_cost(outcome),
-            "claims": claims_on_answer(outcome, rules, knowledge.gpus),
-            "launch": launch_of(outcome),
-        }
+    plans, fired = _Plans(outcome, knowledge, rules, vocabulary), outcome.fired
+    trace = _trace(outcome, plans.shown, knowledge, rules, vocabulary) if full and traced else None
     decision: answer_types.Decision = {
         "format": DECISION_FORMAT,
         "fired_by": head["fired_by"],
@@ -111,35 +82,101 @@ def decision_dict(
             name: {"value": fact.value, "origin": fact.claim.origin, "seq": trace.seq(name) if trace else None}
             for name, fact in sorted(outcome.final.resolved.items())
         },
-        "recommendation": recommendation,
+        "recommendation": plans.recommendation(),
         "no_answer": no_answer_dict(outcome.no_answer, outcome, vocabulary),
-        "alternatives": [{**beside(entry), **below_answer(entry, outcome)} for entry in alternatives],
-        "outranked": outranked(outcome, shown) if full and traced else [],
+        "alternatives": plans.alternatives(),
+        "outranked": outranked(outcome, plans.shown) if full and traced else [],
         "candidates": [candidate_dict(c, outcome, knowledge, rules, vocabulary) for c in outcome.candidates],
-        "rejected": [*rejected_list(outcome, vocabulary), *passed_over(outcome, shown, knowledge)] if full else [],
-        "phases": [
-            {"phase": name, "recommendation": in_words(judged) if judged else None} for name, judged in outcome.phases
-        ],
+        "rejected": [*rejected_list(outcome, vocabulary), *passed_over(outcome, plans.shown, knowledge)]
+        if full
+        else [],
+        "phases": plans.phases(),
         "sizing": sizing_dict(outcome),
         "figures": {**procurement_figures_dict(outcome.procurement), **figures(fired, knowledge)},
         "procurement": procurement_dict(outcome, vocabulary),
         "advice": remarks(fired, "advise", vocabulary),
-        "warnings": warnings,
+        "warnings": _warnings(outcome, head["decided_at"][:10], rules, vocabulary, differences),
         "monitoring": monitoring(fired, vocabulary),
         "disagreements": disagreements(fired, knowledge),
         "assumptions": assumptions(outcome),
-        "open_questions": open_questions(outcome, undecided, vocabulary),
+        "open_questions": open_questions(outcome, undecided_facts(outcome, rules.values()), vocabulary),
         "trace": cast("list[trace_types.TraceEntry]", trace.entries) if trace else [],
         "rules": verdicts(outcome, rules) if full and traced else [],
     }
-    if alternatives:
-        decision["support_reasons"] = reasons.stated()
+    if len(plans.shown) > 1:
+        decision["support_reasons"] = plans.reasons.stated()
     if refused := refused_list(outcome):
         decision["refused"] = refused
     rounded: answer_types.Decision = json_value(decision)
     if full:
         return rounded
     return cast("answer_types.DecisionLine", {key: value for key, value in rounded.items() if key not in BULKY_KEYS})
+
+
+class _Plans:
+    """The plans of an answer under its keys: the recommendation, its alternatives, and those of other phases."""
+
+    def __init__(
+        self, outcome: Outcome, knowledge: Knowledge, rules: Mapping[str, Rule], vocabulary: Vocabulary
+    ) -> None:
+        self._outcome, self._knowledge, self._rules, self._vocabulary = outcome, knowledge, rules, vocabulary
+        places = outcome.round.alternatives if outcome.round else ()
+        self._alternatives = [outcome.judged[place] for place in places]
+        #: The plans that the answer shows in full, the recommendation first.
+        self.shown = ([outcome.chosen] if outcome.chosen else []) + self._alternatives
+        #: Why the figures of the alternatives are founded as they are; filled by ``alternatives``.
+        self.reasons = SupportReasons()
+
+    def recommendation(self) -> plan_types.Recommendation | None:
+        """The answer with what it was chosen over, stands in for and costs for the sake of preferences."""
+        outcome, rules, vocabulary = self._outcome, self._rules, self._vocabulary
+        if outcome.chosen is None:
+            return None
+        return {
+            **self._in_words(outcome.chosen),
+            "chosen_over": chosen_over(outcome, rules, vocabulary),
+            "stands_in_for": stands_in_for(outcome),
+            "preference_cost": preference_cost(outcome),
+            "claims": claims_on_answer(outcome, rules, self._knowledge.gpus),
+            "launch": launch_of(outcome),
+        }
+
+    def alternatives(self) -> list[plan_types.Alternative]:
+        """The others, each beside the answer; reasons of support stand in ``reasons``."""
+        found: list[plan_types.Alternative] = []
+        for judged in self._alternatives:
+            plan = self._in_words(judged)
+            plan["support"] = self.reasons.referred(plan["support"])
+            found.append({**plan, **below_answer(judged, self._outcome)})
+        return found
+
+    def phases(self) -> list[part_types.Phase]:
+        """Training and serving, where the project does both."""
+        return [
+            {"phase": name, "recommendation": self._in_words(judged) if judged else None}
+            for name, judged in self._outcome.phases
+        ]
+
+    def _in_words(self, judged: Judged) -> plan_types.Plan:
+        shared = self._outcome.final.facts
+        return plan_dict(judged.ranked.plan, judged, self._rules, shared, self._vocabulary)
+
+
+def _warnings(
+    outcome: Outcome,
+    today: str,
+    rules: Mapping[str, Rule],
+    vocabulary: Vocabulary,
+    differences: Sequence[Difference],
+) -> list[part_types.Remark]:
+    """What the answer warns of: facts and engines that contradict each other first, then rules, prices and refusals."""
+    return [
+        *contradiction_warnings(outcome.intake, vocabulary),
+        *remarks(outcome.fired, "warn", vocabulary),
+        *refusal_warnings(outcome, vocabulary),
+        *difference_warnings(differences, vocabulary),
+        *aged_warnings(outcome, rules, today, vocabulary),
+    ]
 
 
 def _trace(
