@@ -116,7 +116,7 @@ def cost_columns(
     rental = index.rental_numbers(gpus, counts, together, linked, interruptible=spending.interruptible)
     rent = index.rentals.figures(rental).usd_per_hour
     run = np.broadcast_to(np.where(np.isnan(hours), spending.run_hours or np.nan, hours), len(which))
-    per_hour, origin, busy, gpus_usd = _hours(table, which, hardware, counts, rent, spending, constants, run)
+    per_hour, origin, busy = _hours(table, which, hardware, counts, rent, spending, constants, run)
     # Of what has no price of its own, or one that the user brought, renting says nothing.
     rental = np.where(np.isnan(per_hour) | (origin == QUOTE), 0, rental)
     found = index.rentals.figures(rental)
@@ -137,7 +137,7 @@ def cost_columns(
         assumed=found.assumed > 0,
         instances=found.instances.astype(np.int64),
         power_w=plan_power_w(hardware, counts, constants),
-        gpus_usd=gpus_usd,
+        gpus_usd=_gpus_usd(table, which, hardware, counts, origin == PURCHASE, spending.facts),
         rental=rental,
         rentals=index.rentals,
     )
@@ -152,10 +152,10 @@ def _hours(
     spending: Spending,
     constants: EconomicsConstants,
     run_hours: Floats,
-) -> tuple[Floats, Ints, Floats, Floats]:
-    """What an hour of each plan costs, by whose word, the share of it that is worked, and the price of bought GPUs."""
+) -> tuple[Floats, Ints, Floats]:
+    """What an hour of each plan costs, on whose word, and the share of the hours paid for in which it works."""
     facts, per_hour, origin = spending.facts, rent.copy(), np.where(np.isnan(rent), NONE, OFFER)
-    working, gpus = np.ones(len(which)), np.full(len(which), np.nan)
+    working = np.ones(len(which))
     owned, quoted = _owned(table, which, counts, spending), _quoted(table, which, spending)
     bought = ~owned & ~quoted
     if not spending.buys:
@@ -171,14 +171,20 @@ def _hours(
         priced = ~np.isnan(hour) | spending.buys
         per_hour[rows[priced]], working[rows[priced]] = hour[priced], busy[priced]
         origin[rows[priced]] = np.where(np.isnan(hour[priced]), NONE, PURCHASE)
-        prices = gpus_usd(_rows(hardware, rows), counts[rows], facts, quoted=about)
-        gpus[rows] = np.where(origin[rows] == PURCHASE, prices, np.nan)
     if spending.quote_usd_h is not None:
         per_hour[quoted], origin[quoted] = spending.quote_usd_h * counts[quoted], QUOTE
     if owned.any():
         rows = np.flatnonzero(owned)
         per_hour[rows], origin[rows] = _own_hour(_rows(hardware, rows), counts[rows], facts, constants), OWNED
-    return per_hour, origin, working, gpus
+    return per_hour, origin, working
+
+
+def _gpus_usd(table: GpuTable, which: Ints, hardware: Hardware, counts: Ints, bought: Bools, facts: Facts) -> Floats:
+    """The price of the GPUs of each plan that is bought; NaN of others."""
+    if not bought.any():
+        return np.full(len(which), np.nan)
+    quoted = "buy_quote_usd" in facts and _by_gpu(table, which, lambda gpu: quoted_for(gpu, facts)) > 0
+    return np.where(bought, gpus_usd(hardware, counts, facts, quoted=quoted), np.nan)
 
 
 def cost_row(
