@@ -8,7 +8,7 @@ from typing import Any
 from whichgpu.cli.render.alternatives import VERDICTS, against
 from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph, Row, Summary, Tone
 from whichgpu.cli.render.choice import CHANGES_WITHOUT_ANSWER, passed_over, standing_words, telling_trade_offs
-from whichgpu.cli.render.cost import basis_sentence
+from whichgpu.cli.render.cost import basis_sentence, work_prices
 from whichgpu.cli.render.decision import aim_of, no_answer_blocks, unproven_sentence
 from whichgpu.cli.render.figures import gb, joined, percent, size, usd
 from whichgpu.cli.render.names import Names
@@ -80,8 +80,7 @@ def _short(plan: JsonObject | None, names: Names) -> str:
     return short_name(plan, names) if plan else "no recommendation"
 
 
-_PER = (("usd_per_month", "a month"), ("usd_per_run", "for the run"), ("usd_per_1m_tokens", "per million tokens"))
-_PER_SAMPLES = ("usd_per_1k_samples", "per thousand images, clips or texts")
+_PER = (("usd_per_month", "a month"), ("usd_per_run", "for the run"))
 
 
 def _price(plan: JsonObject, decision: JsonObject) -> Row:
@@ -89,10 +88,10 @@ def _price(plan: JsonObject, decision: JsonObject) -> Row:
     cost = plan["cost"]
     if cost["usd_per_hour"] is None:
         return Row("Price", "No price in the snapshot covers this plan, so its cost is unknown.", "warn")
-    kinds = (*_PER, _PER_SAMPLES)
     parts = [
         price_of_an_hour(cost, decision["procurement"]),
-        *(f"{usd(cost[key])} {per}" for key, per in kinds if cost.get(key)),
+        *(f"{usd(cost[key])} {per}" for key, per in _PER if cost.get(key)),
+        *(f"{usd(price)} {per}" for per, price in work_prices(plan)),
     ]
     if cost["origin"] == "purchase" and (bought := decision["figures"].get("purchase_usd")):
         parts.append(f"{usd(bought['value'])} to buy with what surrounds the GPUs")

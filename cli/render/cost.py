@@ -12,13 +12,7 @@ from whichgpu.cli.render.names import provider_class
 
 JsonObject = Mapping[str, Any]
 
-_LABELS = (
-    ("per hour", "usd_per_hour"),
-    ("per month", "usd_per_month"),
-    ("for the run", "usd_per_run"),
-    ("per million tokens", "usd_per_1m_tokens"),
-    ("per thousand images, clips or texts", "usd_per_1k_samples"),
-)
+_LABELS = (("per hour", "usd_per_hour"), ("per month", "usd_per_month"), ("for the run", "usd_per_run"))
 _PRICED_BY = {
     "owned": "You own these GPUs: the cost is the power that running them takes.",
     "purchase": (
@@ -33,10 +27,32 @@ _MONTHS_A_YEAR = 12
 _RENTAL = ("quotes", "compared", "lowest_offer", "lowest_usd_per_hour")
 
 
+def work_prices(plan: JsonObject) -> list[tuple[str, float]]:
+    """What a piece of work costs on a plan, in the unit in which people count it: words and US dollars."""
+    cost, speed = plan["cost"], plan["speed"]
+    found, sample = [], cost.get("usd_per_1k_samples")
+    hours, samples = speed.get("audio_hours_per_hour"), speed.get("samples_per_s")
+    if sample and hours and samples:
+        return [("per hour of sound", sample / 1000 * samples * 3600 / hours)]
+    if cost.get("usd_per_1m_tokens"):
+        found.append(("per million tokens", cost["usd_per_1m_tokens"]))
+    if sample:
+        noun = next((noun for name, noun in _SAMPLES.items() if speed.get(name) is not None), "samples")
+        found.append((f"per million {noun}", 1000 * sample) if sample < _SMALL else (f"per thousand {noun}", sample))
+    return found
+
+
+#: US dollars a thousand; what costs less is counted by the million.
+_SMALL = 0.01
+#: What a sample of a plan is, by the first figure of its speed that is there.
+_SAMPLES = {"images_per_s": "images", "steps_per_s": "clips", "requests_per_s": "requests"}
+
+
 def cost_blocks(plan: JsonObject) -> list[Block]:
     """What renting it costs, from whom and as of when."""
     cost, offer = plan["cost"], plan["offer"]
     rows = tuple((label, usd(cost[key])) for label, key in _LABELS if cost.get(key) is not None)
+    rows += tuple((label, usd(price)) for label, price in work_prices(plan))
     if not rows:
         return [Heading("Cost"), Paragraph("No price in the snapshot covers this plan, so its cost is unknown.")]
     blocks: list[Block] = [Heading("Cost"), Pairs(rows)]

@@ -133,7 +133,7 @@ def compare(
     pairs = (
         answer_pairs(before, after, facts, moment, shares, wanted)
         if here
-        else _answers(old, new, facts, moment, shares, wanted, processes)
+        else _answers((old, new), (before, after), facts, moment, shares, wanted, processes)
     )
     met = frozenset().union(*(pair.met for pair in pairs))
     moved = _moved(concerned, pairs, changes)
@@ -202,20 +202,20 @@ def _names(kind: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Na
 
 
 def _answers(
-    old: Edition,
-    new: Edition,
+    editions: tuple[Edition, Edition],
+    loaded: tuple[Advisor, Advisor],
     facts: Sequence[Mapping[str, Any]],
     moment: datetime,
     shares: Shares,
     wanted: frozenset[str],
     processes: int,
 ) -> list[Pair]:
-    """The answers of both, in order; the workloads are dealt out to the processes."""
+    """The answers of both, in order; the workloads are dealt out to this process, which has both loaded, and others."""
     dealt = [facts[first::processes] for first in range(processes)]
     # Processes that start afresh: a copy of this one would carry its loaded rules and its threads along.
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_generated_alone) as pool:
-        waiting = [pool.submit(_hand, old, new, hand, moment, shares, wanted) for hand in dealt]
-        hands = [future.result() for future in waiting]
+    with ProcessPoolExecutor(processes - 1, mp_context=get_context("spawn"), initializer=_generated_alone) as pool:
+        waiting = [pool.submit(_hand, *editions, hand, moment, shares, wanted) for hand in dealt[1:]]
+        hands = [answer_pairs(*loaded, dealt[0], moment, shares, wanted), *(future.result() for future in waiting)]
     return [hands[place % processes][place // processes] for place in range(len(facts))]
 
 

@@ -12,7 +12,7 @@ from whichgpu.engine.authoring.diff.answers import known_facts
 from whichgpu.engine.authoring.diff.concern import Concern, concern_of
 from whichgpu.engine.authoring.diff.rulediff import rule_changes
 from whichgpu.engine.core import WhichgpuError, registered
-from whichgpu.engine.rules import Rulebook
+from whichgpu.engine.rules import Rulebook, probing
 
 
 class Touched(Struct, frozen=True):
@@ -22,6 +22,7 @@ class Touched(Struct, frozen=True):
     advisor: Advisor
     concern: Concern
 
+    @probing()
     def meets(self, facts: Mapping[str, Any]) -> bool:
         """Whether a workload can get another answer."""
         try:
