@@ -38,11 +38,19 @@ def load(rules: tuple[str, ...] = (), *, builtin: bool = True, tests: bool = Tru
     return load_advisor(folders if builtin else folders[1:], **options)
 
 
-def read(advisor: Advisor, file: str, changes: tuple[str, ...], content: bytes | None = None) -> Workload:
+def read(
+    advisor: Advisor, file: str, changes: tuple[str, ...], content: bytes | None = None, *, to_size: bool = False
+) -> Workload:
     """The workload in a file or on standard input, with ``fact=value`` changes. Raises InputError with all problems.
 
-    What was taken in another sense than it was written is told on standard error. ``content`` is that of the file where
-    it was read already.
+    What was taken in another sense than it was written is told on standard error.
+
+    Args:
+        advisor: knows the facts.
+        file: a path, or ``-``.
+        changes: ``fact=value`` texts.
+        content: of the file, where it was read already.
+        to_size: the configuration that ``gpu`` and ``count`` name is looked at; else they are told to be left out.
     """
     if content is not None:
         node = read_yaml_text(content, "standard input" if file == STDIN else file, error=InputError)
@@ -53,6 +61,10 @@ def read(advisor: Advisor, file: str, changes: tuple[str, ...], content: bytes |
     workload = advisor.read(node, changes)
     for remark in workload.remarks:
         click.echo(f"Note: {remark.render()}", err=True)
+    if not to_size and (workload.gpu or workload.count):
+        named = {"gpu_candidates": workload.gpu, "num_gpus": workload.count}
+        changed = " ".join(f"--set {name}={value}" for name, value in named.items() if value)
+        click.echo(f"Note: gpu and count are what `whichgpu size` looks at. To plan with them: {changed}", err=True)
     return workload
 
 

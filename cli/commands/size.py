@@ -56,7 +56,7 @@ def size(
 
     if jsonl:
         return answer_lines(file, lambda line: answer(advisor.read(line, sets)))
-    reply = answer(read(advisor, file, sets))
+    reply = answer(read(advisor, file, sets, to_size=True))
     if form == "json":
         output.emit_json(reply)
     else:

@@ -119,6 +119,14 @@ def test_a_word_that_is_taken_as_something_else_is_told(whichgpu: Whichgpu, tmp_
     assert "did you mean vision?" in ran.err
 
 
+def test_a_configuration_beside_plans_is_told_to_be_left_out(whichgpu: Whichgpu, tmp_path: Path) -> None:
+    file = tmp_path / "workload.yaml"
+    file.write_text("task: inference\nmodel_name: llama-3.1-8b\ngpu: l40s\ncount: 2\n", encoding="utf-8")
+    told = "To plan with them: --set gpu_candidates=nvidia-l40s --set num_gpus=2"
+    assert told in whichgpu("recommend", file).stderr
+    assert "Note:" not in whichgpu("size", file).stderr
+
+
 @pytest.mark.parametrize("bad", ["nowhere.yaml", "."])
 def test_a_file_that_cannot_be_read(whichgpu: Whichgpu, bad: str) -> None:
     ran = whichgpu("recommend", bad)
