@@ -123,8 +123,8 @@ def test_a_configuration_beside_plans_is_told_to_be_left_out(whichgpu: Whichgpu,
     file = tmp_path / "workload.yaml"
     file.write_text("task: inference\nmodel_name: llama-3.1-8b\ngpu: l40s\ncount: 2\n", encoding="utf-8")
     told = "To plan with them: --set gpu_candidates=nvidia-l40s --set num_gpus=2"
-    assert told in whichgpu("recommend", file).stderr
-    assert "Note:" not in whichgpu("size", file).stderr
+    assert told in whichgpu("recommend", str(file)).err
+    assert "Note:" not in whichgpu("size", str(file)).err
 
 
 @pytest.mark.parametrize("bad", ["nowhere.yaml", "."])
