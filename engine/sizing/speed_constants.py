@@ -133,6 +133,7 @@ class VisionSpeed(FrozenModel):
     conv_training_use: Banded
     conv_training_use_fp32: Banded
     conv_inference_use: Banded
+    training_start_ms: Banded  # of the kernels of a training pass, started one by one
     macs_per_param: Banded
     reference_px: Banded
     reference_px_detection: Banded

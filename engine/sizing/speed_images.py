@@ -34,14 +34,15 @@ def image_values(
         return {}
     rate = _rate(job, table, pick)[which]
     if job.training:
-        values = training_run(job, rate, flops, rows)
+        starting = speed_constants().vision.training_start_ms.at(TURNED[pick]) / 1e3
+        values = training_run(job, rate, flops, rows, starting)
         return {"samples_per_s": values["samples_per_s"], "images_per_s": values["samples_per_s"], **values}
     # Pictures pass one by one: those of a batch take as long together.
     values = batch_values(BatchServer(lambda batch: batch * flops / rate, 1.0), rows.count, rows.batch, demand)
     return {"images_per_s": values["samples_per_s"], **values}
 
 
-def training_run(job: Job, rate: Floats, flops: float, rows: Rows) -> dict[str, Any]:
+def training_run(job: Job, rate: Floats, flops: float, rows: Rows, starting: float = 0.0) -> dict[str, Any]:
     """Samples per second, seconds of a step and hours of the stated run.
 
     Args:
@@ -49,10 +50,13 @@ def training_run(job: Job, rate: Floats, flops: float, rows: Rows) -> dict[str, 
         rate: FLOPs per second of one GPU, for each row.
         flops: of one forward pass.
         rows: the plans.
+        starting: seconds in which the kernels of a pass forth and back start one by one: none is shorter, however
+            small its samples.
     """
     # Forward, two backward products; recomputation does the forward again.
-    per_sample = flops * (4.0 if job.checkpointing == "full" else 3.0) * (2 / 3 if job.peft else 1.0)
-    samples_per_s = rate * rows.count / per_sample
+    passes = (4.0 if job.checkpointing == "full" else 3.0) * (2 / 3 if job.peft else 1.0)
+    micro = np.maximum(rows.batch * flops * passes / rate, starting * passes / 3.0)
+    samples_per_s = rows.batch * rows.count / micro
     batch = rows.batch * rows.count * (job.gradient_accumulation or 1)
     values = {"samples_per_s": samples_per_s, "step_s": batch / samples_per_s}
     if job.train_steps:
