@@ -84,6 +84,8 @@ _FAMILIES: dict[str, dict[str, float]] = {
     f"{COUNT}request/time": {"qps rps": 3600.0},
     f"{COUNT}token/time": {"tps": 3600.0},
 }
+#: Things of which each is a request, where requests are counted.
+_ANSWERED_SINGLY = {"image", "picture", "clip", "frame", "text", "document", "window"}
 _BY_DIMENSION: dict[str, dict[str, float]] = {
     dimension: {name: factor for names, factor in family.items() for name in names.split()}
     for dimension, family in _FAMILIES.items()
@@ -171,7 +173,8 @@ def _in_dimension(word: str, dimension: str) -> float | None:
         if not bottom:
             return None
         upper, _, lower = dimension.partition("/")
-        above = 1.0 if not top and upper == "money" else _in_dimension(top, upper)
+        bare = not top and (upper == "money" or upper.startswith(COUNT))
+        above = 1.0 if bare else _in_dimension(top, upper)
         below = _denominator(bottom)
         return above / below.factor if above is not None and below.dimension == lower else None
     if dimension in _BY_DIMENSION:
@@ -180,7 +183,9 @@ def _in_dimension(word: str, dimension: str) -> float | None:
             return factor
     if dimension == _NUMBER and word in _BARE and _BARE[word].counts:
         return 1.0
-    return 1.0 if word and COUNT + word.removesuffix("s") == dimension else None
+    noun = word.removesuffix("s")
+    counted = COUNT + noun == dimension or (dimension == f"{COUNT}request" and noun in _ANSWERED_SINGLY)
+    return 1.0 if word and counted else None
 
 
 def _denominator(text: str) -> Unit:
@@ -190,5 +195,5 @@ def _denominator(text: str) -> Unit:
 
 
 def _quotient(text: str) -> tuple[str, str]:
-    top, _, bottom = text.replace(" per ", "/").partition("/")
+    top, _, bottom = f" {text}".replace(" per ", "/").partition("/")
     return top.strip(), bottom.strip()
