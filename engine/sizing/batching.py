@@ -11,6 +11,7 @@ Triton, text-embeddings-inference and ONNX servers do without a delay). With ``s
 
 The wait is what is left of the batch on the way, and the M/D/1 queue of a server that does ``capacity`` a second. Where
 batches bring nothing, as ``service`` grows with b, their sum is the M/D/1 wait itself (Kleinrock, Queueing Systems I).
+Nobody waits longer than a batch for the one on the way; the tail of the queue falls off as an exponential.
 """
 
 from __future__ import annotations
@@ -71,9 +72,15 @@ def opened_batches(server: BatchServer, rate: Any, burst: float) -> Waits:
     batch = np.exp(root.at)
     step = server.service(batch)
     busy = np.minimum(1.0, rate * step / batch)
-    queue = burst * (busy * step / 2.0 + share**2 / (2.0 * (1.0 - share) * capacity))
+    rest = busy * step / 2.0
+    queue = burst * (rest + share**2 / (2.0 * (1.0 - share) * capacity))
     own = server.overhead_s + step
-    return Waits(own + queue, own + of_tail(queue, busy, 0.5), own + np.maximum(queue, of_tail(queue, busy, 0.05)))
+
+    def exceeded_by(part: float) -> Any:
+        """The wait that a part of the requests exceeds: the rest of a batch is any share of it, and no more than it."""
+        return step * np.maximum(0.0, 1.0 - part / np.maximum(busy, part)) + of_tail(queue - rest, busy, part)
+
+    return Waits(own + queue, own + exceeded_by(0.5), own + np.maximum(queue, exceeded_by(0.05)))
 
 
 def batch_values(server: BatchServer, copies: Any, flight: Any, demand: Demand) -> dict[str, Any]:

@@ -92,3 +92,17 @@ def test_a_recommender_has_a_speed_where_its_lookups_are_stated(advisor):
     assert few["speed"]["samples_per_s"] > many["speed"]["samples_per_s"]
     assert {each["level"] for name, each in few["support"].items() if name != "memory"} == {"rule_of_thumb"}
     assert answer(embedding_lookups=100, embedding_width=512)["speed"]["samples_per_s"] < few["speed"]["samples_per_s"]
+
+
+@pytest.mark.parametrize(("share", "p95"), [(0.3, 1.07), (0.5, 2.05), (0.8, 6.62)])
+def test_the_tail_is_near_that_of_one_server_of_equal_times(share, p95):
+    """M/D/1 by its series (Erlang): waits that 5 of 100 exceed, in times of one request."""
+    waits = opened_batches(BatchServer(lambda batch: batch, np.array([1.0])), np.array([share]), 1.0)
+    assert waits.p95[0] - 1.0 == pytest.approx(p95, rel=0.15)
+
+
+@given(start=st.floats(0.01, 5), share=st.floats(0.01, 0.5))
+def test_nobody_waits_longer_than_the_batch_on_the_way(start, share):
+    server = BatchServer(lambda batch: start + 0.0 * batch, np.array([1000.0]))
+    waits = opened_batches(server, share * server.capacity / 10, 1.0)
+    assert waits.p95[0] <= 2 * start * (1 + 1e-3)
