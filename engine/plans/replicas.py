@@ -60,7 +60,7 @@ def serving(sizes: PlanSizes, which: Ints, smallest: Ints) -> Picks:
     """
     replicas = _replicas(sizes, which, smallest)
     needed = _needed(sizes, replicas, sizes.columns.fabrics.most[sizes.columns.links.fabric[replicas.gpu]])
-    if sizes.goals.stated and "gpu_candidates" in sizes.facts:
+    if sizes.goals.stated and (sizes.afield or "gpu_candidates" in sizes.facts):
         unmet = np.flatnonzero(~np.isin(replicas.place, replicas.place[needed > 0]))
         alone = replicas.take(unmet)
         needed[unmet] = _needed(sizes, alone, _most_apart(sizes, alone))
@@ -115,10 +115,10 @@ def _most_apart(sizes: PlanSizes, replicas: _Replicas) -> Ints:
     """The most GPUs of replicas that stand apart, in as many machines as it takes: they do not talk to one another.
 
     That is the last resort for cards that the user names, where they meet the goals in no machines that anyone joins.
-    Boards stay what they are.
+    Boards stay what they are, but in the field, where each does its part of the work: its own cameras.
     """
     fabrics, fabric = sizes.columns.fabrics, sizes.columns.links.fabric[replicas.gpu]
-    return np.where(fabrics.machine[fabric] > 1, sizes.most_apart, fabrics.most[fabric])
+    return np.where((fabrics.machine[fabric] > 1) | sizes.afield, sizes.most_apart, fabrics.most[fabric])
 
 
 def _needed(sizes: PlanSizes, replicas: _Replicas, most: Ints) -> Ints:

@@ -53,6 +53,7 @@ class PlanSizes:
         self._constants = plan_constants()
         self.batch = not job.training and facts.get("serving_mode") == "batch"
         self._desk = facts.get("deployment_site") == "workstation"
+        self.afield = facts.get("deployment_site") == "edge"
         # Nothing else is left to choose then, so that the best estimate tells more than a refusal at the last gigabyte.
         self._margin = not (facts.get("num_gpus") and facts.get("gpu_candidates"))
         demand = demand_of(job, facts)
