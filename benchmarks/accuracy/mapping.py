@@ -86,7 +86,7 @@ _FRAMEWORKS = (
     ("transformers", "transformers"),
 )
 _ENGINES = (
-    ("tensorrt-llm", "tensorrt-llm"),
+    ("tensorrt", "tensorrt-llm"),
     ("sglang/vllm", "vllm"),
     ("sglang", "sglang"),
     ("vllm", "vllm"),
