@@ -32,6 +32,8 @@ _NOUNS = {
     "project_months": r"months?",
     "num_models_served": r"models?",
     "video_streams": r"streams?|cameras?",
+    "frames_per_second": r"fps|frames?",
+    "audio_hours_per_hour": r"calls?|streams?|hours?|live calls?",
     "batch_size_per_gpu": r"samples?|images?|pictures?|sequences?|texts?",
 }
 

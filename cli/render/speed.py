@@ -13,6 +13,7 @@ Rows = tuple[tuple[str, str], ...]
 
 _LABELS: dict[str, tuple[str, Callable[[float], str]]] = {
     "audio_hours_per_hour": ("hours of sound in an hour", number),
+    "capacity_audio_hours_per_hour": ("hours of sound in an hour, at most", number),
     "tokens_per_s": ("tokens per second", number),
     "input_tokens_per_s": ("tokens read per second", number),
     "samples_per_s": ("samples per second", number),
@@ -25,6 +26,7 @@ _LABELS: dict[str, tuple[str, Callable[[float], str]]] = {
     "qps": ("requests per second, at most", number),
     "steps_per_s": ("steps per second", number),
     "max_concurrency": ("requests at a time, at most", number),
+    "max_streams": ("video streams, at most", lambda value: number(int(value))),
     "ttft_ms": ("wait for the first token", milliseconds),
     "tpot_ms": ("time per further token", milliseconds),
     "latency_ms": ("time to a full answer", milliseconds),
@@ -36,7 +38,6 @@ UNKNOWN = "unknown"
 _BANDS = ("_low", "_high")
 #: Beside the figure that they belong to, or in the JSON alone.
 BESIDE = ("_p95_ms", "_p99_ms", "_mean_ms", "overloaded")
-_FRAMES_OF_A_STREAM = 30.0  # per second
 #: Figures that grow without end where more requests come than are answered.
 _GROWING = frozenset({"in_flight", "ttft_ms", "latency_ms"})
 
@@ -82,9 +83,8 @@ def _as_people_say(name: str, known: Mapping[str, float]) -> Iterator[tuple[str,
         yield "tokens per second for each user", number(1000 / value)
     elif name == "images_per_s" and value < 1:
         yield "images per minute", number(60 * value)
-    elif name == "images_per_s" and not generates and "qps" in known:  # While serving.
-        most = known.get("capacity_samples_per_s", value)
-        yield f"video streams of {number(_FRAMES_OF_A_STREAM)} frames per second", number(most // _FRAMES_OF_A_STREAM)
+    elif name == "max_streams" and value > 0:
+        yield "frames per second of each of them", number(known["qps"] / value)
     elif name == "samples_per_s" and generates and "images_per_s" not in known and value > 0:
         yield "seconds per clip, over all GPUs", number(1 / value)
 
@@ -116,6 +116,7 @@ _SHORT = {
 }
 #: What the rates are at most.
 _CAPACITIES = {
+    "audio_hours_per_hour": "capacity_audio_hours_per_hour",
     "tokens_per_s": "capacity_tokens_per_s",
     "images_per_s": "capacity_samples_per_s",
     "requests_per_s": "capacity_samples_per_s",

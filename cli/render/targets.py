@@ -53,7 +53,9 @@ def _level(plan: JsonObject, speed: Mapping[str, float | None]) -> str:
 def _load(speed: Mapping[str, float | None], stated: JsonObject) -> str:
     """Under which load: what was stated of it, and how much of the capacity it takes."""
     parts = []
-    if "peak_qps" in stated:
+    if streams := stated.get("video_streams"):
+        parts.append(_streams(speed, streams))
+    elif "peak_qps" in stated:
         parts.append(f"{number(stated['peak_qps'])} requests/s")
     if "concurrency" in stated:
         users = stated["concurrency"]
@@ -63,6 +65,14 @@ def _load(speed: Mapping[str, float | None], stated: JsonObject) -> str:
         return f"{load}, which is more than it can take"
     used = speed.get("utilization")
     return f"{load}, {percent(100 * used)} of what it can do" if used is not None else load
+
+
+def _streams(speed: Mapping[str, float | None], streams: int) -> str:
+    """``8 of up to 12 streams of 30 frames/s``."""
+    most, rate = speed.get("max_streams"), speed.get("qps")
+    if not most or not rate:
+        return f"{number(streams)} streams"
+    return f"{number(streams)} of up to {number(int(most))} streams of {number(rate / most)} frames/s"
 
 
 def _of_a_hundred(facts: JsonObject) -> str:

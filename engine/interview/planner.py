@@ -94,6 +94,7 @@ KEYS = ("model_name",)
 #: Facts that people know together and write on one line: how much is served, what a batch holds, how much is used.
 ON_ONE_LINE = (
     ("context_tokens", "peak_qps", "concurrency"),
+    ("video_streams", "frames_per_second"),
     ("batch_size_per_gpu", "seq_len_tokens", "image_px", "train_tokens_b"),
     ("utilization_pct", "project_months", "monthly_cloud_spend_usd"),
 )

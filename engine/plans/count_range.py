@@ -9,7 +9,7 @@ import numpy as np
 
 from whichgpu.engine.plans.found import Found
 from whichgpu.engine.plans.size_columns import SizeColumns
-from whichgpu.engine.plans.targets import Goals
+from whichgpu.engine.plans.targets import Goals, judged
 from whichgpu.engine.sizing import Floats, Ints, ceiling
 
 
@@ -66,8 +66,8 @@ def _needed(goals: Goals, speed: Mapping[str, Any], found: Found) -> Ints:
     count, width = found.layouts.gpus, found.layouts.width
     factor = np.zeros(len(count))
     for goal, name in ((goals.tokens_per_s, "tokens_per_s"), (goals.qps, "qps")):
-        if goal is not None and name in speed:
-            rate = speed[name]
+        if goal is not None:
+            rate = judged(goals, speed, name)
             factor = np.fmax(factor, goal / np.where(rate > 0, rate, np.nan))
     if goals.hours and "hours" in speed:
         factor = np.fmax(factor, speed["hours"] / goals.hours)

@@ -137,6 +137,8 @@ def _speed(found: Found, goals: Goals) -> dict[str, Column]:
     for name in _SPEEDS:
         if name in found.speed:
             facts[f"plan.{name}"] = NumberColumn(found.speed[name])
+    if goals.tokens_per_s is not None and "input_tokens_per_s" in found.speed:
+        facts["plan.tokens_per_s"] = NumberColumn(judged(goals, found.speed, "tokens_per_s"))
     for name, fact in _JUDGED.items():
         if name in found.speed:
             facts[fact] = NumberColumn(_promised(found, goals, name))

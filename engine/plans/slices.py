@@ -31,11 +31,14 @@ _RATES = frozenset(
         "samples_per_s",
         "images_per_s",
         "audio_hours_per_hour",
+        "capacity_audio_hours_per_hour",
         "requests_per_s",
         "steps_per_s",
         "qps",
         "max_concurrency",
+        "max_streams",
         "capacity_tokens_per_s",
+        "capacity_samples_per_s",
         "in_flight",
     }
 )

@@ -104,6 +104,8 @@ def judged(goals: Goals, values: Mapping[str, Any], name: str) -> Any:
     """The figure by which a goal is judged, a time at the percentile; NaN where it is not known."""
     if name.endswith("_ms"):
         return at_percentile(values, name, goals.percentile)
+    if name == "tokens_per_s":  # Of an encoder those that it reads.
+        return values.get("input_tokens_per_s", values.get(name, math.nan))
     return values.get(name, math.nan)
 
 

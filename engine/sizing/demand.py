@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from whichgpu.engine.core import Facts, number
 from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.reading import TRANSFORMERS
 from whichgpu.engine.sizing.speed_constants import speed_constants
 
 
@@ -38,6 +39,7 @@ class Demand(NamedTuple):
     percentile: float = PERCENTILE  # at which the limits are judged
     together: bool = False  # those in flight come at the same moment, whenever their answers are given
     capacity: bool = False  # nobody stated how many requests are in flight
+    stream_per_s: float | None = None  # requests a second of one stream of frames, where pictures are served
 
 
 def demand_of(job: Job, facts: Facts) -> Demand:
@@ -52,20 +54,41 @@ def demand_of(job: Job, facts: Facts) -> Demand:
     percentile = number(facts, "slo_percentile") or PERCENTILE
     together = facts.get("requests_come") == "together"
     demand = Demand(targets_of(facts), percentile=percentile, together=together, capacity=capacity)
+    demand = demand._replace(stream_per_s=frames_of_a_stream(job, facts))
     if facts.get("serving_mode") == "batch":
         return demand._replace(at_hand=capacity)
-    pattern = facts.get("traffic_pattern")
+    # Frames come evenly, at any hour.
+    streams = job.family == "vision" and number(facts, "video_streams")
+    pattern = "steady" if streams else facts.get("traffic_pattern")
     bursts = speed_constants().serving.bursts
     burst = bursts[pattern if isinstance(pattern, str) and pattern in bursts else "unstated"].value
     rate, tokens = number(facts, "peak_qps"), number(facts, "min_tokens_per_s")
     if not rate and not capacity:
         return demand
-    if job.family != "llm":
-        tokens = None
-    asked = max((rate or 0.0) * job.output_tokens, tokens or 0.0)
+    each = tokens_of_a_request(job)
+    asked = max((rate or 0.0) * each, (tokens or 0.0) if job.family in TRANSFORMERS else 0.0)
     if not asked:
         return demand
-    return demand._replace(rate=asked / max(1, job.output_tokens), tokens_per_s=asked, burst=burst)
+    return demand._replace(rate=asked / each, tokens_per_s=asked, burst=burst)
+
+
+def tokens_of_a_request(job: Job) -> int:
+    """The tokens by which its throughput is counted: those of an answer; of an encoder those that it reads."""
+    return job.context_tokens if job.family == "encoder" else max(1, job.output_tokens)
+
+
+def frames_of_a_stream(job: Job, facts: Facts) -> float | None:
+    """Frames per second of one video stream: as stated, else as streams share the stated requests, else usual ones.
+
+    Returns:
+        None where no image network is served.
+    """
+    if job.family != "vision" or job.training:
+        return None
+    stated, rate, streams = (number(facts, name) for name in ("frames_per_second", "peak_qps", "video_streams"))
+    if not stated and rate and streams:
+        return rate / streams
+    return stated or speed_constants().vision.frames_per_second.value
 
 
 def targets_of(facts: Facts) -> Targets:

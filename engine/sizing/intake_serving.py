@@ -108,13 +108,20 @@ def _engine(reader: Reader, kind: Kind, family: Family, model: ModelSpec | None)
     if kind != "inference":
         return "transformers"
     if family != "llm":
-        return "diffusers" if family.startswith("diffusion") else "transformers"
+        return _engine_of_networks(reader, family)
     if model is not None and model.kind == "encoder_decoder":
         return reader.assume("serving_engine", "transformers", "encoder-decoder models are seldom served otherwise")
     weights = reader.text("weight_precision") or ""
     if weights.startswith(("q", "iq")):
         return reader.assume("serving_engine", "llama.cpp", "GGUF weights are served by llama.cpp")
     return reader.assume("serving_engine", "vllm", "the most used open serving engine")
+
+
+def _engine_of_networks(reader: Reader, family: Family) -> str:
+    """What serves no language model, where nobody says it."""
+    if family == "speech":
+        return reader.assume("serving_engine", "vllm", "servers of language models recognise speech in batches as well")
+    return "diffusers" if family.startswith("diffusion") else "transformers"
 
 
 def _draft_acceptance(reader: Reader) -> float:

@@ -187,7 +187,9 @@ def _with_audio(job: Job, values: dict[str, Any]) -> dict[str, Any]:
     """The figures of speech with the sound that passes, in multiples of real time."""
     if job.training or "samples_per_s" not in values:
         return values
-    return values | {"audio_hours_per_hour": values["samples_per_s"] * speed_constants().speech.window_seconds.value}
+    window_s = speed_constants().speech.window_seconds.value
+    sound = {"audio_hours_per_hour": "samples_per_s", "capacity_audio_hours_per_hour": "capacity_samples_per_s"}
+    return values | {name: values[per_s] * window_s for name, per_s in sound.items() if per_s in values}
 
 
 def _inputs(job: Job, gpu: Gpu, layout: Layout, link: str, batch: int) -> dict[str, Value]:

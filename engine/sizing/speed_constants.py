@@ -130,6 +130,7 @@ class LookupSpeed(FrozenModel):
 class VisionSpeed(FrozenModel):
     """Convolutional and other image networks."""
 
+    frames_per_second: Banded
     conv_training_use: Banded
     conv_training_use_fp32: Banded
     conv_inference_use: Banded

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from whichgpu.engine.core import TURNED, Pick
 from whichgpu.engine.sizing.batching import BatchServer, batch_values
 from whichgpu.engine.sizing.demand import Demand
@@ -44,7 +46,10 @@ def encoder_values(
     overhead = outside.at(TURNED[pick]) / 1e3
     values = batch_values(BatchServer(passing, _FULL_BATCH, overhead), split.rows.data, split.rows.batch, demand)
     per_s = values["samples_per_s"]
-    return values | {"requests_per_s": per_s, "input_tokens_per_s": per_s * job.context_tokens}
+    read = per_s * job.context_tokens
+    if demand.tokens_per_s is not None:  # As stated, to the last digit.
+        read = np.where(values["overloaded"] > 0, read, demand.tokens_per_s + 0.0 * read)
+    return values | {"requests_per_s": per_s, "input_tokens_per_s": read}
 
 
 def pass_of(job: Job, shape: Shape, rows: Rows) -> Load:

@@ -9,9 +9,11 @@ import numpy as np
 from whichgpu.engine.core import TURNED, Pick
 from whichgpu.engine.sizing.batching import BatchServer, batch_values
 from whichgpu.engine.sizing.composed import composed_network
+from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.demand import Demand
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.networks import feature_elements
 from whichgpu.engine.sizing.rows import Floats, Ints, Rows, ceiling
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_peaks import serving_precisions, training_precisions
@@ -37,8 +39,11 @@ def image_values(
         starting = speed_constants().vision.training_start_ms.at(TURNED[pick]) / 1e3
         values = training_run(job, rate, flops, rows, starting)
         return {"samples_per_s": values["samples_per_s"], "images_per_s": values["samples_per_s"], **values}
+    each = np.maximum(flops / rate, _passing_s(job, table, pick)[which])
     # Pictures pass one by one: those of a batch take as long together.
-    values = batch_values(BatchServer(lambda batch: batch * flops / rate, 1.0), rows.count, rows.batch, demand)
+    values = batch_values(BatchServer(lambda batch: batch * each, 1.0), rows.count, rows.batch, demand)
+    if demand.stream_per_s:
+        values["max_streams"] = values["qps"] / demand.stream_per_s
     return {"images_per_s": values["samples_per_s"], **values}
 
 
@@ -163,6 +168,13 @@ def _denoiser_of(job: Job) -> Denoiser | None:
     attention = 0.0 if convolves else 4.0 * layers * width * tokens**2
     # A layer of width h has 24 h^2 FLOPs a token, and keeps 32 h bytes.
     return Denoiser(products, attention, products * 32.0 / (24.0 * width), layers)
+
+
+def _passing_s(job: Job, table: GpuTable, pick: Pick) -> Any:
+    """Seconds in which the maps of one picture pass memory: each is written by its layer and read by the next one."""
+    elements, _, _ = feature_elements(job)
+    size = max(1.0, sizing_constants().weights[job.weight_precision].body)
+    return 2.0 * elements * size / table.bandwidth_in_reach(pick)
 
 
 def _rate(job: Job, table: GpuTable, pick: Pick) -> Any:

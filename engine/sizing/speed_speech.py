@@ -11,11 +11,13 @@ from whichgpu.engine.sizing.batching import BatchServer, batch_values
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.demand import Demand
 from whichgpu.engine.sizing.gpu_table import GpuTable
+from whichgpu.engine.sizing.intake_serving import WHISPER
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.rows import Ints, Rows
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_images import training_run
 from whichgpu.engine.sizing.speed_peaks import serving_precisions, training_precisions
+from whichgpu.engine.sizing.speed_serving import engine_steps
 
 
 def speech_values(
@@ -25,6 +27,8 @@ def speech_values(
 
     The encoder is arithmetic: 2 FLOPs for each of its parameters and positions. Each token of the text reads the
     decoder, once for all windows of a batch, and the keys and values of every window's sound: most of what is read.
+    How long kernels take to start is the engine's: a server of language models captures a step of the decoder as a
+    graph, where a program that starts kernels one by one takes longer for that than for the reading.
 
     Args:
         job: what is recognised, or trained.
@@ -51,15 +55,18 @@ def speech_values(
     weights = params * (1.0 - speech.encoder_part.value) * sizing_constants().weights[job.weight_precision].body
     heard = 4.0 * layers * width * positions  # Bytes of keys and values, 16 bits each.
     bandwidth = table.bandwidth_in_reach(pick)[which]
-    # Whoever asks for throughput alone starts the kernels of a step together.
-    offline = demand.capacity and demand.rate is None
-    starting = 0.0 if offline else layers * speed_constants().engines["transformers"][-1].launch_floor_us * 1e-6
+    # A step is never shorter than the start of its kernels.
+    steps = engine_steps(job)
+    slower = {"value": 1.0, "low": steps.high, "high": steps.low}[pick]
+    starting = layers * steps.launch_floor_us * 1e-6 * slower
 
     def recognising(batch: Any) -> Any:
         reading = (weights + batch * heard) / bandwidth
         return (batch * encoding + speech.window_tokens.value * np.maximum(reading, starting)) / speech.share.at(pick)
 
-    server = BatchServer(recognising, speech.full_batch.value)
+    # The program of Whisper's authors reads one window after the other.
+    most = 1.0 if job.engine == WHISPER else speech.full_batch.value
+    server = BatchServer(recognising, most)
     values = batch_values(server, rows.count, rows.batch, demand)
     return values | {"tokens_per_s": values["samples_per_s"] * speech.window_tokens.value}
 

@@ -14,6 +14,7 @@ UNITS = {
     "images_per_s": "images/s",
     "input_tokens_per_s": "tokens/s",
     "audio_hours_per_hour": "h/h",
+    "capacity_audio_hours_per_hour": "h/h",
     "steps_per_s": "steps/s",
     "qps": "requests/s",
     **{f"{name}{of}_ms": "ms" for name in ("ttft", "tpot", "latency") for of in ("", "_p95", "_p99")},
@@ -26,6 +27,7 @@ UNITS = {
     "step_s": "s",
     "hours": "h",
     "max_concurrency": "requests",
+    "max_streams": "streams",
     "mfu": "share of peak",
 }
 #: Of served language models.
@@ -72,6 +74,8 @@ _NETWORK_WORDS = {
     "images_per_s": "GPUs x peak x share used / FLOPs per image",
     "samples_per_s": "GPUs x peak x share used / FLOPs per sample",
     "audio_hours_per_hour": "windows per second x seconds of sound in each",
+    "capacity_audio_hours_per_hour": "windows of full batches per second x seconds of sound in each",
+    "max_streams": "requests per second that keep the targets / frames per second of a stream",
     "latency_ms": "FLOPs / (peak x share used)",
     "step_s": "batch / samples per second",
     "hours": "stated steps x batch / samples per second",
