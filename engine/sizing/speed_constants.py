@@ -54,7 +54,7 @@ class ServingSpeed(FrozenModel):
     prefill_share_moe: Banded
     decode_share: Banded
     request_overhead_ms: Banded
-    batch_overhead_ms: Banded  # of encoders, whose server generates nothing
+    batch_overhead_ms: Banded  # of encoders and image networks, whose server generates nothing
     token_attended_us: Banded
     per_sequence_us: Banded
     eager_layer_us: Banded

@@ -41,7 +41,8 @@ def image_values(
         return {"samples_per_s": values["samples_per_s"], "images_per_s": values["samples_per_s"], **values}
     each = np.maximum(flops / rate, _passing_s(job, table, pick)[which])
     # Pictures pass one by one: those of a batch take as long together.
-    values = batch_values(BatchServer(lambda batch: batch * each, 1.0), rows.count, rows.batch, demand)
+    outside = speed_constants().serving.batch_overhead_ms.at(TURNED[pick]) / 1e3
+    values = batch_values(BatchServer(lambda batch: batch * each, 1.0, outside), rows.count, rows.batch, demand)
     if demand.stream_per_s:
         values["max_streams"] = values["qps"] / demand.stream_per_s
     return {"images_per_s": values["samples_per_s"], **values}

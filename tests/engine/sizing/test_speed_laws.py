@@ -280,7 +280,7 @@ def test_every_generation_trains_at_a_plausible_share(gpu: str) -> None:
 
 
 def test_image_networks_by_their_multiply_adds() -> None:
-    serving = values(job({"task": "inference", "weight_precision": "fp16"}, "resnet50"), A100)
+    serving = values(job({"task": "inference", "weight_precision": "fp16"}, "resnet50"), A100, at_hand=True)
     assert 5_000 < serving["images_per_s"] < 40_000  # MLPerf and vendor figures lie inside.
     training = values(job({"task": "pretraining", "batch_size_per_gpu": 128}, "resnet50"), A100)
     assert 1_500 < training["images_per_s"] < 5_000  # mixed precision: about 2,900
@@ -288,11 +288,17 @@ def test_image_networks_by_their_multiply_adds() -> None:
     assert again["images_per_s"] < training["images_per_s"]
 
 
+def test_a_picture_alone_waits_for_its_server_as_well() -> None:
+    alone = values(job({"task": "inference", "weight_precision": "fp16", "concurrency": 1}, "resnet50"), A100)
+    assert 1.5 < alone["latency_ms"] < 3.0  # 2.1 ms by TensorRT behind Triton
+    assert alone["images_per_s"] == pytest.approx(1e3 / alone["latency_mean_ms"])
+
+
 def test_larger_pictures_take_longer_and_unknown_networks_are_sized_by_parameters() -> None:
     small, large = (
-        values(job({"task": "inference", "model_family": "vision", "param_count_b": 0.09, "image_px": px}))[
-            "images_per_s"
-        ]
+        values(
+            job({"task": "inference", "model_family": "vision", "param_count_b": 0.09, "image_px": px}), at_hand=True
+        )["images_per_s"]
         for px in (224, 448)
     )
     assert small == pytest.approx(4 * large)
