@@ -84,8 +84,8 @@ _FAMILIES: dict[str, dict[str, float]] = {
     f"{COUNT}request/time": {"qps rps": 3600.0},
     f"{COUNT}token/time": {"tps": 3600.0},
 }
-#: Things of which each is a request, where requests are counted.
-_ANSWERED_SINGLY = {"image", "picture", "clip", "frame", "text", "document", "window"}
+#: Things of which each is a request, or has one in flight, where requests are counted.
+_ANSWERED_SINGLY = {"user", "client", "session", "image", "picture", "clip", "frame", "text", "document", "window"}
 _BY_DIMENSION: dict[str, dict[str, float]] = {
     dimension: {name: factor for names, factor in family.items() for name in names.split()}
     for dimension, family in _FAMILIES.items()
