@@ -31,6 +31,7 @@ from workload_makers import workload
 from whichgpu import Advisor
 from whichgpu.engine.advisor.advisor import shipped_advisor
 from whichgpu.engine.advisor.intake import Workload
+from whichgpu.engine.core import search_seldom
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.explain import probing_context
 from whichgpu.engine.interview import Done, Interviewer, State, answered, check_certificate
@@ -79,6 +80,7 @@ def main() -> int:
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--unsure", type=float, nargs="+", default=[0.0], help="shares of answers that are not known")
     options = parser.parse_args()
+    search_seldom()  # As the command does.
     advisor = shipped_advisor()
     rule_index = index_rules(advisor)
     people: dict[float, list[Person]] = {share: [] for share in options.unsure}

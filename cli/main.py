@@ -11,6 +11,7 @@ from typing import NamedTuple
 import click
 
 from whichgpu.cli import exits
+from whichgpu.engine.core import search_seldom
 
 
 class CommandEntry(NamedTuple):
@@ -149,8 +150,7 @@ def main() -> None:
     """The console script."""
     # numpy's linear algebra, which nothing here uses, starts a thread for each core; that is half of numpy's import.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # One command makes few cycles, and what it loads lives until its end: search seldom (700, 10, 10 is usual).
-    gc.set_threshold(200_000, 20, 100)
+    search_seldom()
     code = run()
     # All that is left dies with the process: looking through it for cycles first took a tenth of a command.
     gc.freeze()

@@ -22,3 +22,11 @@ def collection_paused() -> Iterator[None]:
     finally:
         if running:
             gc.enable()
+
+
+def search_seldom() -> None:
+    """Search for cycles seldom: for a process that loads much, makes few cycles and does not last.
+
+    The interpreter's own thresholds are 700, 10 and 10; what was loaded lives until the end.
+    """
+    gc.set_threshold(200_000, 20, 100)
