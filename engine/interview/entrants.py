@@ -110,20 +110,26 @@ class WaitingRules:
     rules: Mapping[str, RuleView]
     shared: Facts  # of the workload
     open_facts: OpenFacts
-    _seen: list[tuple[str, RuleView, tuple[str, ...], dict[tuple[Value | None, ...], int]]] = field(init=False)
+    #: What some rules read of a plan, the rules, and what they came to for plans that they see alike.
+    _seen: list[tuple[tuple[str, ...], list[RuleView], dict[tuple[Value | None, ...], dict[str, int]]]] = field(
+        init=False
+    )
 
     def __post_init__(self) -> None:
         """Find what each rule reads of a plan."""
-        self._seen = [(name, view, local_reads(view), {}) for name, view in self.rules.items()]
+        alike: dict[tuple[str, ...], list[RuleView]] = {}
+        for view in self.rules.values():
+            alike.setdefault(local_reads(view), []).append(view)
+        self._seen = [(reads, views, {}) for reads, views in alike.items()]
 
     def applying_to(self, plan_facts: Facts) -> dict[str, int]:
         """Whether each of the rules applies to a plan: NO, YES or MAYBE."""
         found: dict[str, int] = {}
-        for name, view, reads, known in self._seen:
+        for reads, views, known in self._seen:
             key = tuple(map(plan_facts.get, reads))
             if key not in known:
-                known[key] = _applies_to(view, self.shared, plan_facts, self.open_facts)
-            found[name] = known[key]
+                known[key] = {v.rule.id: _applies_to(v, self.shared, plan_facts, self.open_facts) for v in views}
+            found |= known[key]
         return found
 
 
@@ -151,65 +157,97 @@ def _joined(line: Line, shared: Facts, plan_facts: Facts) -> Facts:
 
 
 @dataclass(slots=True)
+class _Sight:
+    """How the rules of one group see entrants: those that they see alike have one number, and are compared once."""
+
+    group: RuleGroup
+    profiles: list[tuple[object, ...]] = field(default_factory=list)  # by number
+    numbers: dict[str, int] = field(default_factory=dict)  # by entrant
+    leads: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
+    pairs: dict[tuple[int, int], Pairs] = field(default_factory=dict)
+    causes: dict[tuple[int, int], frozenset[str]] = field(default_factory=dict)
+    _places: dict[tuple[object, ...], int] = field(default_factory=dict)
+    _each: dict[int, tuple[Any, ...]] = field(default_factory=dict)
+
+    def number(self, entrant: Entrant) -> int:
+        """The number of the plans that the group sees as this one."""
+        found = self.numbers.get(entrant.id)
+        if found is None:
+            group = self.group
+            fixed = entrant.standing.get(group.name, ()) if group.mark is None else group.mark in entrant.marks
+            profile = (*(entrant.applies[name] for name in group.hangs), fixed, entrant.figures_known)
+            found = self._places.setdefault(profile, len(self.profiles))
+            if found == len(self.profiles):
+                self.profiles.append(profile)
+            self.numbers[entrant.id] = found
+        return found
+
+    def each(self, entrant: Entrant) -> tuple[Any, ...]:
+        """For each set of rules that hold: whether a plan bears the group's mark, or its least and most points."""
+        number = self.number(entrant)
+        if number not in self._each:
+            tell = _bounds if self.group.mark is None else _marked
+            self._each[number] = tuple(tell(self.group, entrant, firing) for firing in self.group.firings)
+        return self._each[number]
+
+    def sees_alike(self, one: int, other: int) -> bool:
+        """Whether two plans are one to the group, whatever is answered."""
+        return one == other and MAYBE not in self.profiles[one][: len(self.group.hangs)]
+
+
+@dataclass(slots=True)
 class Comparer:
     """Compares entrants over all joint answers. Remembers what rules give to plans that they see alike."""
 
     groups: RuleGroups
-    _profiles: dict[tuple[str, str], tuple[object, ...]] = field(default_factory=dict)
-    _known: dict[tuple[object, ...], tuple[Any, ...]] = field(default_factory=dict)
-    _leads: dict[tuple[object, ...], tuple[float, float]] = field(default_factory=dict)
-    _pairs: dict[tuple[object, ...], Pairs] = field(default_factory=dict)
-    _causes: dict[tuple[object, ...], frozenset[str]] = field(default_factory=dict)
+    _sights: dict[str, _Sight] = field(default_factory=dict)
 
     def lead(self, group: RuleGroup, one: Entrant, other: Entrant) -> tuple[float, float]:
         """The least and the most points that the rules of a group can give the second plan over the first."""
-        mine, theirs = self._profile(group, one), self._profile(group, other)
-        if mine == theirs and MAYBE not in mine:
-            return 0.0, 0.0
-        key = (mine, theirs)
-        if key not in self._leads:
-            both = list(zip(self._each(group, other), self._each(group, one), strict=True))
-            self._leads[key] = min(its[0] - own[1] for its, own in both), max(its[1] - own[0] for its, own in both)
-        return self._leads[key]
+        sight = self._sight(group)
+        key = sight.number(one), sight.number(other)
+        if key not in sight.leads:
+            both = list(zip(sight.each(other), sight.each(one), strict=True))
+            sight.leads[key] = (
+                (0.0, 0.0)
+                if sight.sees_alike(*key)
+                else (min(its[0] - own[1] for its, own in both), max(its[1] - own[0] for its, own in both))
+            )
+        return sight.leads[key]
 
     def pairs(self, mark: Mark, one: Entrant, other: Entrant) -> Pairs:
         """Whether either plan bears a mark: all that the two can be at once."""
         group = self.groups.marks.get(mark)
         if group is None:
             return frozenset({(mark in one.marks, mark in other.marks)})
-        mine, theirs = self._profile(group, one), self._profile(group, other)
-        key = (mine, theirs)
-        if key not in self._pairs:
-            alike = mine == theirs and MAYBE not in mine
-            both = zip(self._each(group, one), self._each(group, other), strict=True)
+        sight = self._sight(group)
+        key = sight.number(one), sight.number(other)
+        if key not in sight.pairs:
+            alike = sight.sees_alike(*key)
+            both = zip(sight.each(one), sight.each(other), strict=True)
             found = (pair for first, second in both for pair in product(first, second))
-            self._pairs[key] = frozenset((a, b) for a, b in found if a == b or not alike)
-        return self._pairs[key]
+            sight.pairs[key] = frozenset((a, b) for a, b in found if a == b or not alike)
+        return sight.pairs[key]
 
-    def causes(self, group: RuleGroup, *entrants: Entrant) -> frozenset[str]:
-        """The askable facts behind the rules of a group that may apply to any of these plans."""
-        key = tuple(self._profile(group, entrant) for entrant in entrants)
-        if key not in self._causes:
-            names = (name for name in group.hangs if any(entrant.applies[name] != NO for entrant in entrants))
-            self._causes[key] = frozenset(cause for name in names for cause in self.groups.behind[name])
-        return self._causes[key]
+    def causes(self, group: RuleGroup, one: Entrant, other: Entrant) -> frozenset[str]:
+        """The askable facts behind the rules of a group that may apply to either plan."""
+        sight = self._sight(group)
+        key = sight.number(one), sight.number(other)
+        if key not in sight.causes:
+            names = [name for name in group.hangs if one.applies[name] != NO or other.applies[name] != NO]
+            sight.causes[key] = frozenset(cause for name in names for cause in self.groups.behind[name])
+        return sight.causes[key]
 
-    def _profile(self, group: RuleGroup, entrant: Entrant) -> tuple[object, ...]:
-        """What tells the plan from others as far as the group goes."""
-        key = (group.name, entrant.id)
-        if key not in self._profiles:
-            fixed = entrant.standing.get(group.name, ()) if group.mark is None else group.mark in entrant.marks
-            applies = (entrant.applies[name] for name in group.hangs)
-            self._profiles[key] = (*applies, ("of", group.name), ("with", fixed), ("known", entrant.figures_known))
-        return self._profiles[key]
+    def seen_as(self, mark: Mark, entrant: Entrant) -> int | bool:
+        """What a plan is as far as a mark goes: plans that come to the same compare alike with any other."""
+        group = self.groups.marks.get(mark)
+        return mark in entrant.marks if group is None else self._sight(group).number(entrant)
 
-    def _each(self, group: RuleGroup, entrant: Entrant) -> tuple[Any, ...]:
-        """For each set of rules that hold: whether a plan bears the group's mark, or its least and most points."""
-        key = self._profile(group, entrant)
-        if key not in self._known:
-            tell = _bounds if group.mark is None else _marked
-            self._known[key] = tuple(tell(group, entrant, firing) for firing in group.firings)
-        return self._known[key]
+    def _sight(self, group: RuleGroup) -> _Sight:
+        found = self._sights.get(group.name)
+        if found is None:
+            found = self._sights[group.name] = _Sight(group)
+        return found
 
 
 def counted(points: Sequence[float]) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field
 
 import msgspec
+import numpy as np
 from msgspec import Struct
 
 from whichgpu.engine.advisor import (
@@ -195,15 +196,15 @@ def _surveyed(plan_round: PlanRound, rejecting: Mapping[str, frozenset[str]], op
         return open_facts
     causes = frozenset().union(*rejecting.values())
     wider = OpenFacts(dict(open_facts.values), dict(open_facts.causes))
-    sure = [entry for entry in plan_round.judged if entry.ranked.plan.id not in rejecting]
+    measures = MeasureColumns.of([entry.measures for entry in plan_round.judged])
+    stay = np.array([name not in rejecting for name in plan_round.surviving.ids], np.bool_)
+    sure = np.flatnonzero(stay)
     now, then = (
-        {
-            name: claims[0].value
-            for name, claims in survey_claims(
-                [entry.ranked.plan for entry in entries], MeasureColumns.of([entry.measures for entry in entries])
-            ).items()
-        }
-        for entries in (plan_round.judged, sure)
+        {name: claims[0].value for name, claims in survey_claims(plans, measured).items()}
+        for plans, measured in (
+            (plan_round.surviving, measures),
+            (plan_round.surviving.take(sure), measures.take(sure)),
+        )
     )
     for name in sorted(now.keys() | then.keys()):
         if now.get(name) != then.get(name):
@@ -211,6 +212,6 @@ def _surveyed(plan_round: PlanRound, rejecting: Mapping[str, frozenset[str]], op
             wider.add(name, (now.get(name), then.get(name)) if both else None, causes)
     for fact in ("plan.cost_vs_cheapest", "plan.speed_vs_fastest"):
         # Who is cheapest or fastest stands at 1; if all of these may drop out, the scale moves.
-        if not any(entry.facts.get(fact) == 1.0 for entry in sure):
+        if not any(plan_round.judged[row].facts.get(fact) == 1.0 for row in sure.tolist()):
             wider.add(fact, None, causes)
     return wider

@@ -6,8 +6,11 @@ import math
 from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from whichgpu.engine.advisor import (
     Judged,
+    MeasureColumns,
     Objective,
     Traits,
     joins_no_more,
@@ -18,6 +21,17 @@ from whichgpu.engine.advisor import (
     traits_of_plan,
 )
 from whichgpu.engine.interview.entrants import MARKS, Comparer, Entrant, Pairs
+from whichgpu.engine.interview.rule_index import Mark
+
+
+class TierPair(Struct, frozen=True):
+    """How two plans may stand beside each other in their tiers, over all joint answers."""
+
+    places: tuple[Pairs, ...]  # place by place, what the two can be at once; True is the lower standing
+    better: bool  # the second may stand in a better tier than the first
+    same: bool  # the two may be of one tier
+    level: bool  # they are, whatever is answered
+    causes: frozenset[str]  # the askable facts that could change which of the two stands in the better tier
 
 
 @dataclass(slots=True)
@@ -30,41 +44,74 @@ class Precedence:
     objective: Objective
     _by_cost: list[tuple[float, float, Entrant]] = field(init=False)
     _traits: dict[str, Traits] = field(init=False)
+    _figures: dict[str, MeasureColumns] = field(init=False)
+    _standings: dict[str, int] = field(init=False)  # plans that stand alike beside any other have one number
+    _pairs: dict[tuple[int, int], TierPair] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Sort the plans by cost."""
+        """Sort the plans by cost, and number how they stand."""
         known = [(entry.judged.measures.cost, entry.judged.measures.time, entry) for entry in self.entrants]
         priced = [(cost, time, entry) for cost, time, entry in known if cost is not None and time is not None]
         self._by_cost = sorted(priced, key=lambda each: (each[0], each[1], each[2].id))
         self._traits = {entry.id: traits_of_plan(entry.judged.ranked.plan) for entry in self.entrants}
+        self._figures = {entry.id: entry.judged.measures.figures for entry in self.entrants}
+        numbers: dict[tuple[object, ...], int] = {}
+        self._standings = {
+            entry.id: numbers.setdefault(
+                (
+                    entry.possible.unproven,
+                    entry.possible.unproven_behind,
+                    *(self.comparer.seen_as(mark, entry) for mark in MARKS),
+                ),
+                len(numbers),
+            )
+            for entry in self.entrants
+        }
 
-    def places(self, one: Entrant, other: Entrant) -> Iterator[Pairs]:
-        """Place by place of the tier, what the two plans can be at once; True is the lower standing."""
-        yield frozenset((a, b) for a in one.possible.unproven for b in other.possible.unproven)
-        yield self.comparer.pairs("fallback", one, other)
+    def tiers(self, one: Entrant, other: Entrant) -> TierPair:
+        """How two plans may stand beside each other."""
+        key = self._standings[one.id], self._standings[other.id]
+        found = self._pairs.get(key)
+        if found is None:
+            found = self._pairs[key] = self._compared(one, other)
+        return found
+
+    def _compared(self, one: Entrant, other: Entrant) -> TierPair:
+        marked = {mark: self.comparer.pairs(mark, one, other) for mark in MARKS}
+        places = [
+            frozenset((a, b) for a in one.possible.unproven for b in other.possible.unproven),
+            marked["fallback"],
+        ]
         if not self.objective.stated:
-            for mark in MARKS[1:]:
-                yield frozenset((not a, not b) for a, b in self.comparer.pairs(mark, one, other))
+            places += [frozenset((not a, not b) for a, b in marked[mark]) for mark in MARKS[1:]]
+        same = [any(a == b for a, b in pairs) for pairs in places]
+        # A place tells as long as the two may be alike in all before it.
+        reached = places[: same.index(False) + 1 if False in same else None]
+        return TierPair(
+            tuple(places),
+            better=any((True, False) in pairs for pairs in reached),
+            same=all(same),
+            level=all(a == b for pairs in places for a, b in pairs),
+            causes=self._tier_causes(one, other, marked),
+        )
+
+    def _tier_causes(self, one: Entrant, other: Entrant, marked: Mapping[Mark, Pairs]) -> frozenset[str]:
+        open_marks = [group for mark, group in self.comparer.groups.marks.items() if len(marked[mark]) > 1]
+        behind = [e.possible.unproven_behind for e in (one, other) if len(e.possible.unproven) > 1]
+        return frozenset().union(*behind, *(self.comparer.causes(group, one, other) for group in open_marks))
 
     def against(self, one: Entrant, other: Entrant) -> tuple[bool, bool]:
         """Whether the second plan may stand in a better tier than the first, and whether in the same."""
-        better = False
-        for pairs in self.places(one, other):
-            better = better or (True, False) in pairs
-            if all(a != b for a, b in pairs):
-                return better, False
-        return better, True
+        found = self.tiers(one, other)
+        return found.better, found.same
 
     def always_level(self, one: Entrant, other: Entrant) -> bool:
         """Whether two plans are of one tier, whatever is answered."""
-        return all(a == b for pairs in self.places(one, other) for a, b in pairs)
+        return self.tiers(one, other).level
 
     def tier_causes(self, one: Entrant, other: Entrant) -> frozenset[str]:
         """The askable facts that could change which of two plans stands in the better tier."""
-        marks = self.comparer.groups.marks.items()
-        open_marks = [group for mark, group in marks if len(self.comparer.pairs(mark, one, other)) > 1]
-        behind = [e.possible.unproven_behind for e in (one, other) if len(e.possible.unproven) > 1]
-        return frozenset().union(*behind, *(self.comparer.causes(group, one, other) for group in open_marks))
+        return self.tiers(one, other).causes
 
     def between(self, entry: Entrant, other: Entrant) -> frozenset[str]:
         """The askable facts that could change the tiers of two plans, or put out the second."""
@@ -107,7 +154,7 @@ class Precedence:
     def _is_equal(self, other: Entrant, entry: Entrant) -> bool:
         """Whether a plan, where it stands no lower, undercuts another so that a guide's word does not hold that one."""
         mine, its = self._traits[entry.id], self._traits[other.id]
-        figures = other.judged.measures.figures, entry.judged.measures.figures
+        figures = self._figures[other.id], self._figures[entry.id]
         same_card = its.family == mine.family
         undercuts = outweighs_guide(*figures, self.objective, same_card=same_card)
         paid_anyway = paid_for_anyway(*figures, same_card=same_card)
@@ -118,7 +165,7 @@ class Precedence:
         of_one_tier = self.beats(other, entry)
         if not self._is_equal(other, entry):
             return of_one_tier[0], of_one_tier[1] and other.id not in self.leaving
-        places = list(self.places(entry, other))
+        places = self.tiers(entry, other).places
         may = all(any(a == b for a, b in pairs) for pairs in places[:2])
         sure = all(a == b for pairs in places[:2] for a, b in pairs) and other.id not in self.leaving
         plans = self._traits[other.id], self._traits[entry.id]

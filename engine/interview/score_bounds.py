@@ -57,6 +57,7 @@ class Field:
     stand_in: Entrant | None = None  # the answer, where it is an equal that outweighs the leader
     order: Precedence = field(init=False)
     _window: float = field(init=False)
+    _settled: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Find the merit beyond which no plan can be the answer."""
@@ -202,10 +203,7 @@ class Field:
     def _lead(self, other: Entrant) -> tuple[float, dict[str, float]]:
         """The largest lead that a plan may have over the leader, and how many points each open fact could move."""
         leader, groups = self.leader, self.comparer.groups
-        lead = other.best_terms - leader.worst_terms
-        waiting = {group.name for group in groups.scores}
-        for reason in (other.standing.keys() | leader.standing.keys()) - waiting:
-            lead += counted(other.standing.get(reason, ())) - counted(leader.standing.get(reason, ()))
+        lead = other.best_terms - leader.worst_terms + self._settled_points(other) - self._settled_points(leader)
         gains: dict[str, float] = {}
         for group in groups.scores:
             least, most = self.comparer.lead(group, leader, other)
@@ -218,3 +216,12 @@ class Field:
             for cause in frozenset().union(*self.leaving.values()):
                 gains[cause] = gains.get(cause, 0.0) + open_terms
         return lead, gains
+
+    def _settled_points(self, entry: Entrant) -> float:
+        """The points of a plan for reasons for which no rule waits."""
+        if entry.id not in self._settled:
+            waiting = {group.name for group in self.comparer.groups.scores}
+            self._settled[entry.id] = sum(
+                counted(points) for reason, points in sorted(entry.standing.items()) if reason not in waiting
+            )
+        return self._settled[entry.id]
