@@ -49,6 +49,7 @@ class Person:
     asked: list[str] = field(default_factory=list)  # facts
     steps: list[float] = field(default_factory=list)  # CPU seconds to each question, and to the end
     sure: list[float] = field(default_factory=list)  # CPU seconds to tell how sure the answer is
+    waits: list[float] = field(default_factory=list)  # CPU seconds of both, before a question is on the screen
     left: list[int] = field(default_factory=list)  # questions that were said to be left at each
     offer: int | None = None  # after how many questions the answer was offered
     kept: bool = True  # whether the GPUs stayed from there
@@ -146,11 +147,13 @@ def interview(advisor: Advisor, facts: Mapping[str, Value]) -> tuple[State, Done
         step = interviewer.next_question(state)
         found.steps.append(time.process_time() - begun)
         found.left.append(interviewer.questions_left(state))
-        if offered is None and "task" in state.answered:
+        if "task" in state.answered:
             begun = time.process_time()
-            if interviewer.sureness(state).likely:
+            likely = interviewer.sureness(state).likely
+            if likely and offered is None:
                 found.offer, offered = found.questions, answered(interviewer.decide(state).outcome)
             found.sure.append(time.process_time() - begun)
+            found.waits.append(found.steps[-1] + found.sure[-1])
         if isinstance(step, Done):
             break
         for fact in (step.fact, *step.together):
@@ -177,6 +180,7 @@ def report(share: float, people: Sequence[Person]) -> None:
         return
     steps = [each for one in people for each in one.steps]
     sure = [each for one in people for each in one.sure]
+    waits = [each for one in people for each in one.waits]
     off = [abs(said - (one.questions - n)) for one in people for n, said in enumerate(one.left) if n]
     asked = Counter(name for one in people for name in one.asked)
     print(f"people who do not know {100 * share:.0f} %: {len(people)}")
@@ -187,6 +191,7 @@ def report(share: float, people: Sequence[Person]) -> None:
         ("questions left, said wrongly by", off, 1, ""),
         ("next question", steps, 1000, " ms"),
         ("how sure", sure, 1000, " ms"),
+        ("next question and how sure", waits, 1000, " ms"),
     ):
         found = sorted(scale * value for value in values)
         at = (found[int(part * (len(found) - 1))] for part in (0.5, 0.9, 0.95, 1.0))

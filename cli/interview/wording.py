@@ -137,7 +137,7 @@ def _some(gpus: Sequence[str], names: Names) -> str:
 
 def answer_text(answer: Answered, names: Names) -> str:
     """GPU, count and verdict in words."""
-    return f"{plan_text(answer, names)}, {_VERDICTS.get(str(answer.procurement), str(answer.procurement))}"
+    return f"{plan_text(answer.gpu, answer.count, names)}, {_VERDICTS.get(str(answer.procurement), str(answer.procurement))}"
 
 
 def standing_blocks(
@@ -192,12 +192,12 @@ def _how_sure(sure: Sureness, names: Names) -> str:
     says = f"In {sure.plan_stays} of {sure.of} ways the rest could turn out the GPUs stay"
     if sure.plan_stays == sure.of:
         return f"{says}, in {sure.all_stays} the verdict as well."
-    return f"{says}; next likely: {plan_text(sure.rival, names)}." if sure.rival else f"{says}."
+    return f"{says}; next likely: {plan_text(*sure.rival, names)}." if sure.rival else f"{says}."
 
 
-def plan_text(answer: Answered, names: Names) -> str:
+def plan_text(gpu: str | None, count: int | None, names: Names) -> str:
     """GPU and count in words."""
-    return f"{answer.count} x {names.gpu(answer.gpu)}" if answer.gpu else "no plan"
+    return f"{count} x {names.gpu(gpu)}" if gpu else "no plan"
 
 
 def show_blocks(state: State, advisor: Advisor) -> list[Block]:

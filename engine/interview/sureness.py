@@ -10,17 +10,20 @@ from datetime import date
 
 from msgspec import Struct
 
-from whichgpu.engine.advisor import Advisor, DecisionContext, choice_on
+from whichgpu.engine.advisor import Advisor, DecisionContext, Probed, choice_on
 from whichgpu.engine.core import Value
 from whichgpu.engine.interview.certificate import Answered
+from whichgpu.engine.plans import Plan
 from whichgpu.engine.rules import FactDef, probing, spread
 
 
-#: In so many ways the open facts are filled in. The share of them that keep the answer is then within 20 points of that
-#: of all ways at 95 percent, enough to tell nearly sure from open; each way is a decision that is waited for.
+#: In so many ways the open facts are filled in, each a decision that is waited for. The share of them that keep the
+#: answer is then within 20 points of that of all ways at 95 percent, enough to tell nearly sure from open.
 WAYS = 25
-#: After so many ways it is plain where most of them change the answer: the rest are not tried.
-_FEW = 8
+#: After so many ways no more are tried where at most so many kept the answer: less than the likely share by far.
+_PLAINLY_OPEN = {5: 1, 8: 4}
+#: Nor after so many that all kept it: of a share below the likely one that is seen in 3 of 100 samples.
+_PLAINLY_SURE = 12
 #: Where GPU and count stay in this share of ways, the answer may be taken (``benchmarks/interview.py`` measures it).
 LIKELY = 0.75
 #: At most so many values of one number are drawn: the plans are made anew for each.
@@ -35,12 +38,30 @@ class Sureness(Struct, frozen=True):
     of: int
     plan_stays: int
     all_stays: int
-    rival: Answered | None = None  # the most frequent answer with other GPUs
+    rival: tuple[str | None, int | None] | None = None  # GPU and count of the most frequent other answer
 
     @property
     def likely(self) -> bool:
         """Whether the GPUs are settled as far as one can tell without asking on."""
         return self.plan_stays >= LIKELY * self.of
+
+
+@dataclass(slots=True)
+class _Chosen:
+    """What is chosen in one way."""
+
+    probed: Probed
+    verdict: Value | None = None  # on renting and owning, once it was asked
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan, if any survives."""
+        return self.probed.chosen.ranked.plan if self.probed.chosen else None
+
+    @property
+    def gpus(self) -> tuple[str | None, int | None]:
+        """GPU and count."""
+        return (self.plan.gpu.id, self.plan.count) if self.plan else (None, None)
 
 
 @dataclass(slots=True)
@@ -51,7 +72,7 @@ class Ways:
     context: DecisionContext  # may keep plans from one variation to the next
     day: date
     values: Mapping[str, Sequence[Value]]
-    _answers: dict[tuple[tuple[str, Value], ...], Answered | None] = field(default_factory=dict)
+    _choices: dict[tuple[tuple[str, Value], ...], _Chosen | None] = field(default_factory=dict)
 
     def sureness(self, given: Mapping[str, Value], base: Answered, open_names: Sequence[str]) -> Sureness:
         """How often the answer on what is given stays.
@@ -61,22 +82,24 @@ class Ways:
             base: the answer on it.
             open_names: the facts that are filled in.
         """
-        found: list[Answered] = []
+        found: list[_Chosen] = []
         kept = 0
+        mine = base.gpu, base.count
         names = [name for name in open_names if self.values.get(name)]
         for way in range(2 * WAYS if names else 0):  # Some contradict themselves.
-            answer = self._answer({**given, **self._drawn(way, names)})
-            if answer is not None:
-                found.append(answer)
-                kept += (answer.gpu, answer.count) == (base.gpu, base.count)
-            if len(found) == WAYS or (len(found) == _FEW and kept <= _FEW // 2):
-                break
+            chosen = self._choice({**given, **self._drawn(way, names)})
+            if chosen is not None:
+                found.append(chosen)
+                kept += chosen.gpus == mine
+                if _settled(len(found), kept):
+                    break
         if not found:
             return Sureness(1, 1, 1)
-        same = [other for other in found if (other.gpu, other.count) == (base.gpu, base.count)]
-        rivals = Counter(a for a in found if a.gpu is not None and (a.gpu, a.count) != (base.gpu, base.count))
+        same = [chosen for chosen in found if chosen.gpus == mine]
+        rivals = Counter(chosen.gpus for chosen in found if chosen.gpus[0] is not None and chosen.gpus != mine)
         rival = rivals.most_common(1)[0][0] if rivals else None
-        return Sureness(len(found), len(same), same.count(base), rival)
+        verdicts = [self._verdict(chosen) for chosen in same]
+        return Sureness(len(found), len(same), verdicts.count(base.procurement), rival)
 
     def _drawn(self, way: int, names: Sequence[str]) -> dict[str, Value]:
         """What each fact is in one way. It hangs on the way and the fact alone: an answer leaves the rest as it was."""
@@ -87,23 +110,32 @@ class Ways:
                 drawn[name] = chance.choice(self.values[name])
         return drawn
 
-    def _answer(self, given: Mapping[str, Value]) -> Answered | None:
-        """The answer on these facts; None where they contradict each other."""
+    def _choice(self, given: Mapping[str, Value]) -> _Chosen | None:
+        """What is chosen on these facts; None where they contradict each other."""
         key = tuple(sorted(given.items()))
-        if key not in self._answers:
+        if key not in self._choices:
             with probing():
-                self._answers[key] = self._decided(given)
-        return self._answers[key]
+                found = choice_on(self.context, given, self.advisor.objective(None, given))
+            self._choices[key] = None if found is None else _Chosen(found)
+        return self._choices[key]
 
-    def _decided(self, given: Mapping[str, Value]) -> Answered | None:
-        found = choice_on(self.context, given, self.advisor.objective(None, given))
-        if found is None:
-            return None
-        plan = found.chosen.ranked.plan if found.chosen else None
-        compared = self.context.procurement(found.intake.facts, plan, self.day)
-        before = found.round.survey if found.round else found.intake
-        verdict = self.context.final(before, found.chosen, compared).facts.get("procurement", "undecided")
-        return Answered(plan.gpu.id if plan else None, plan.count if plan else None, verdict)
+    def _verdict(self, chosen: _Chosen) -> Value:
+        """What renting and owning come to after a choice; asked of those that keep the GPUs alone."""
+        if chosen.verdict is None:
+            probed = chosen.probed
+            with probing():
+                compared = self.context.procurement(probed.intake.facts, chosen.plan, self.day)
+                before = probed.round.survey if probed.round else probed.intake
+                final = self.context.final(before, probed.chosen, compared)
+            chosen.verdict = final.facts.get("procurement", "undecided")
+        return chosen.verdict
+
+
+def _settled(ways: int, kept: int) -> bool:
+    """Whether further ways would say nothing new of whether the answer may be taken."""
+    if ways >= WAYS or kept + (WAYS - ways) < LIKELY * WAYS:
+        return True
+    return kept <= _PLAINLY_OPEN.get(ways, -1) or (ways >= _PLAINLY_SURE and kept == ways)
 
 
 def usual_values(fact: FactDef, values: Sequence[Value] | None) -> tuple[Value, ...]:
