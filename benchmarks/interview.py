@@ -92,7 +92,9 @@ def main() -> int:
     except KeyboardInterrupt:
         print("interrupted")
     for share, found in people.items():
-        report(share, found)
+        report(f"people who do not know {100 * share:.0f} %", found)
+    if len(people) > 1:
+        report("all of them", [one for found in people.values() for one in found])
     return 1 if any(each.wrong for found in people.values() for each in found) else 0
 
 
@@ -174,8 +176,8 @@ def reply(state: State, fact: FactDef, facts: Mapping[str, Value]) -> State:
     return state
 
 
-def report(share: float, people: Sequence[Person]) -> None:
-    """The figures of the people who do not know this share of the answers."""
+def report(who: str, people: Sequence[Person]) -> None:
+    """The figures of some people."""
     if not people:
         return
     steps = [each for one in people for each in one.steps]
@@ -183,7 +185,7 @@ def report(share: float, people: Sequence[Person]) -> None:
     waits = [each for one in people for each in one.waits]
     off = [abs(said - (one.questions - n)) for one in people for n, said in enumerate(one.left) if n]
     asked = Counter(name for one in people for name in one.asked)
-    print(f"people who do not know {100 * share:.0f} %: {len(people)}")
+    print(f"{who}: {len(people)}")
     for words, values, scale, unit in (
         ("questions", [one.questions for one in people], 1, ""),
         ("facts asked", [len(one.asked) for one in people], 1, ""),
