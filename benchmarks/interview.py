@@ -31,7 +31,7 @@ from workload_makers import workload
 from whichgpu import Advisor
 from whichgpu.engine.advisor.advisor import shipped_advisor
 from whichgpu.engine.advisor.intake import Workload
-from whichgpu.engine.core import search_seldom
+from whichgpu.engine.core import search_seldom, search_young
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.explain import probing_context
 from whichgpu.engine.interview import Done, Interviewer, State, answered, check_certificate
@@ -145,6 +145,7 @@ def interview(advisor: Advisor, facts: Mapping[str, Value]) -> tuple[State, Done
     if "objective" in facts:
         state = state.answer("objective", facts["objective"], origin="stated")
     while True:
+        search_young()  # As the command does while the person reads.
         begun = time.process_time()
         step = interviewer.next_question(state)
         found.steps.append(time.process_time() - begun)

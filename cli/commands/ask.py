@@ -18,15 +18,15 @@ from whichgpu.cli.inputs import STDIN
 from whichgpu.cli.interview.closing import closing_blocks, interview_blocks
 from whichgpu.cli.interview.dialogue import Dialogue, StoppedError
 from whichgpu.cli.interview.session import Session, latest_session_file, new_session_file
-from whichgpu.cli.interview.typing_lines import completing_line
+from whichgpu.cli.interview.typing_lines import typed_line
 from whichgpu.cli.interview.wording import welcome
 from whichgpu.cli.options import all_option, output_format, plain_option, rules_options, set_option
 from whichgpu.cli.pages import page_blocks
 from whichgpu.cli.records import save_record
 from whichgpu.cli.render.blocks import Block
-from whichgpu.cli.render.screen import Screen
+from whichgpu.cli.render.screen import Screen, screen_of
 from whichgpu.cli.render.text import to_text
-from whichgpu.engine.core import InputError, Problem
+from whichgpu.engine.core import InputError, Problem, search_young
 from whichgpu.engine.explain import probing_context
 from whichgpu.engine.interview import Done, Interviewer, Question, State, missing_answers
 from whichgpu.engine.records import Asked
@@ -156,8 +156,10 @@ def _answer(
     interview: Interview = answer["interview"]
     closing = closing_blocks(state, interview, answer, interviewer.advisor, names)
     if everything:
-        closing = interview_blocks(interview, names)
+        closing = interview_blocks(state, interview, interviewer.advisor, names)
     blocks = page_blocks(answer, names, None, everything=everything, closing=closing)
+    if form == "text":
+        output.emit("\n")  # Between the last line of the interview and the answer.
     output.emit_blocks(blocks, form, plain=plain, paged=everything)
     return decision.exit_code
 
@@ -218,10 +220,12 @@ class _Talk:
 
     def ask_line(self, fact: FactDef | None = None) -> str | None:
         """One line; None at the end of the input. A piped line is shown, as a terminal shows what is typed."""
-        read = completing_line(fact, self._completes) if self._completes is not None else None
+        read = typed_line(fact, self._completes) if self._completes is not None else None
+        if read is None:
+            self._write("> ")
+        search_young()  # While the person reads the question.
         if read is not None:
             return read()
-        self._write("> ")
         line = sys.stdin.readline() if self._ahead is None else self._ahead
         self._ahead = None
         if not self._typed or line == "":
@@ -230,11 +234,10 @@ class _Talk:
 
     def tell(self, blocks: Iterable[Block]) -> None:
         """Show blocks, each call a paragraph of its own."""
-        shown = list(blocks)
-        if self._to_stderr:
-            self._write(to_text(shown, Screen()) + "\n")
-        else:
-            self._write(to_text(shown, Screen() if self._plain else output.screen()) + "\n")
+        screen = screen_of(sys.stderr if self._to_stderr else sys.stdout)
+        if self._plain:
+            screen = Screen(screen.width)
+        self._write(to_text(list(blocks), screen) + "\n")
 
     def say(self, text: str) -> None:
         """One line."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from whichgpu.cli.interview.wording import answer_text
+from whichgpu.cli.interview.wording import answer_text, owned_cards
 from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph, Row, Summary
-from whichgpu.cli.render.figures import count_of, value_text
+from whichgpu.cli.render.figures import count_of, value_text, with_unit
 from whichgpu.cli.render.names import Names
 from whichgpu.engine.advisor import Advisor
 from whichgpu.engine.interview import Answer, Answered, State
@@ -37,7 +37,8 @@ def closing_blocks(
         rows.append(Row("Usual answers", _listed([_said(a, advisor) for a in usual], 4)))
     if assumed:
         rows.append(Row("Assumed", _listed([_fact_value(e["fact"], e["value"], advisor) for e in assumed], 4)))
-    rows += [Row("Not known", _hanging(missing, advisor, names), "warn") for missing in hangs[:_MOST_HANGS]]
+    owned = owned_cards(state.given, advisor)
+    rows += [Row("Not known", _hanging(missing, advisor, names, owned), "warn") for missing in hangs[:_MOST_HANGS]]
     if more:
         rows.append(Row("Not known", f"{_listed(more, 4)}, which could change it, too", "warn"))
     if holds:
@@ -62,23 +63,31 @@ def _said(answer: Answer, advisor: Advisor) -> str:
 
 
 def _fact_value(name: str, value: object, advisor: Advisor) -> str:
-    unit = advisor.vocabulary.facts[name].unit
-    return f"{_label(name, advisor)} {value_text(value)}{f' {unit}' if unit else ''}"
+    return f"{_label(name, advisor)} {_with_unit(name, value, advisor)}"
 
 
-def _hanging(missing: UnknownFact, advisor: Advisor, names: Names) -> str:
+def _with_unit(name: str, value: object, advisor: Advisor) -> str:
+    return with_unit(value, advisor.vocabulary.facts[name].unit)
+
+
+def _hanging(missing: UnknownFact, advisor: Advisor, names: Names, owned: Mapping[str, int]) -> str:
     """What another value of a fact that is not known would make of the answer."""
-    taken = f" ({value_text(missing['assumed'])} assumed)" if missing["assumed"] is not None else ""
+    name = missing["fact"]
+    taken = f" ({_with_unit(name, missing['assumed'], advisor)} assumed)" if missing["assumed"] is not None else ""
     change = missing["changes"][0]
-    other = answer_text(Answered(change["gpu"], change["count"], change["procurement"]), names)
-    return f"{_label(missing['fact'], advisor)}{taken}: {value_text(change['value'])} would make it {other}"
+    other = answer_text(Answered(change["gpu"], change["count"], change["procurement"]), names, owned)
+    return f"{_label(name, advisor)}{taken}: {_with_unit(name, change['value'], advisor)} would make it {other}"
 
 
-def interview_blocks(interview: Interview, names: Names) -> list[Block]:
+def interview_blocks(state: State, interview: Interview, advisor: Advisor, names: Names) -> list[Block]:
     """What was not known and what was not asked, each with its reason."""
+    owned = owned_cards(state.given, advisor)
     blocks: list[Block] = []
     if interview["unknown"]:
-        blocks += [Heading("What you did not know"), Bullets(tuple(_missing(m, names) for m in interview["unknown"]))]
+        blocks += [
+            Heading("What you did not know"),
+            Bullets(tuple(_missing(m, names, owned) for m in interview["unknown"])),
+        ]
     unasked = interview["unasked"]
     if unasked:
         amount = count_of(len(unasked), "question")
@@ -94,13 +103,13 @@ def interview_blocks(interview: Interview, names: Names) -> list[Block]:
     return blocks
 
 
-def _missing(missing: UnknownFact, names: Names) -> Item:
+def _missing(missing: UnknownFact, names: Names, owned: Mapping[str, int]) -> Item:
     assumed = missing["assumed"]
     taken = "nothing was assumed in its place" if assumed is None else f"{value_text(assumed)} was assumed"
     if missing["robust"]:
         return Item(f"{missing['fact']}: the answer holds whatever it is; {taken}")
     below = tuple(
-        f"{value_text(c['value'])}: {answer_text(Answered(c['gpu'], c['count'], c['procurement']), names)}"
+        f"{value_text(c['value'])}: {answer_text(Answered(c['gpu'], c['count'], c['procurement']), names, owned)}"
         for c in missing["changes"][:4]
     )
     return Item(f"{missing['fact']}: {taken}, and the answer hangs on it", below)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from whichgpu.cli import output
 from whichgpu.cli.interview import wording
 from whichgpu.cli.interview.replies import Steer, answer_to, on_one_line, steering, understood
 from whichgpu.cli.interview.session import Session
-from whichgpu.cli.interview.wishes import WISHES, Wish
+from whichgpu.cli.interview.wishes import WISHES
 from whichgpu.cli.render.blocks import Block, Paragraph
 from whichgpu.cli.render.figures import value_text
 from whichgpu.cli.render.names import Names
@@ -60,29 +62,35 @@ class Dialogue:
         """
         self.state = state
         self.tell(wording.wishes_blocks())
-        for number, wish in enumerate(WISHES, start=1):
-            if not self._wish(number, wish):
-                break
+        place = 0
+        while 0 <= place < len(WISHES):
+            place = self._wish(place)
         return self.state
 
-    def _wish(self, number: int, wish: Wish) -> bool:
-        """One wish. False where the rest is left open, too."""
+    def _wish(self, place: int) -> int:
+        """One wish. Returns the place of the next one; beyond the last where the rest is left open, too."""
+        wish = WISHES[place]
         fact = self.interviewer.advisor.vocabulary.facts[wish.facts[0]]
-        question = Question(fact, "start")
-        self.tell(wording.wish_blocks(number, wish))
+        question = Question(fact, "wish")
+        self.tell(wording.wish_blocks(place + 1, wish))
         while True:
             line = self.ask_line(fact)
             if line is None:
                 raise StoppedError("end of input", self.state, None)
             steer = steering(line)
-            if not line.strip() or (steer is not None and steer.word in {"unknown"}):
-                return True
+            if not line.strip() or (steer is not None and steer.word == "unknown"):
+                return place + 1
             if steer is not None and steer.word in {"now", "skip"}:
-                return False
+                return len(WISHES)
+            if steer is not None and steer.word == "back" and place:
+                before = WISHES[place - 1].facts
+                kept = tuple(answer for answer in self.state.answers if answer.fact not in before)
+                self._keep(replace(self.state, answers=kept), standing=False)
+                return place - 1
             if steer is not None:
                 self._steer(steer, question)
-            elif self._take(fact, line, "stated", standing=False):
-                return True
+            elif self._take(fact, line, "stated", standing=False, such_as=wish.such_as):
+                return place + 1
 
     def run(self, state: State) -> tuple[State, Done]:
         """Ask until nothing is left that matters.
@@ -157,7 +165,7 @@ class Dialogue:
                     state = state.answer(taken.name, reading.value, part)
                     self.interviewer.decide(state)
                 except InputError as error:
-                    self.tell([Paragraph(str(error), "bad")])
+                    self.tell(wording.error_blocks(error, fact))
                     return False
                 notes += reading.notes
             elif not line.strip() and (usual := self._usual(fact)) is not None:
@@ -175,7 +183,9 @@ class Dialogue:
         settled = self.interviewer.decide(self.state).outcome.intake.resolved.get(fact.name)
         return settled.claim.value if settled is not None and settled.claim.origin == "assumed" else None
 
-    def _take(self, fact: FactDef, line: str, origin: Origin, *, standing: bool = True) -> bool:
+    def _take(
+        self, fact: FactDef, line: str, origin: Origin, *, standing: bool = True, such_as: str | None = None
+    ) -> bool:
         """Take an answer. False where it was wrong, after saying why."""
         try:
             taken, reading = understood(fact, line, self.interviewer.advisor, self.interviewer.moment)
@@ -184,9 +194,7 @@ class Dialogue:
         except InputError as error:
             if self._take_otherwise(fact, line, origin):
                 return True
-            self.tell([Paragraph(str(error), "bad")])
-            if fact.otherwise:
-                self.tell([Paragraph(f"Or answer unknown. {fact.unknown_help or ''}".strip())])
+            self.tell(wording.error_blocks(error, fact, such_as))
             return False
         if reading.notes:
             self.tell([Paragraph(f"Note: {note}.") for note in reading.notes])
@@ -218,8 +226,9 @@ class Dialogue:
                 self.tell(wording.help_blocks(fact, *question.together))
             case "why":
                 rules = waiting_for(self.interviewer, self.state, fact.name)
-                effects = effects_of(self.interviewer, self.state, fact.name)
-                self.tell(wording.why_blocks(question, rules, effects, self.names))
+                wished = question.bears_on == "wish"  # Nothing is known yet that it could change.
+                effects = () if wished else effects_of(self.interviewer, self.state, fact.name)
+                self.tell(wording.why_blocks(question, rules, effects, self.names, self._owned))
             case "show":
                 self.tell(wording.show_blocks(self.state, self.interviewer.advisor))
             case "save":
@@ -323,8 +332,23 @@ class Dialogue:
         left = self.interviewer.questions_left(state)
         facts = self.interviewer.advisor.vocabulary.facts
         offer = likely and left > 0
-        told = wording.standing_blocks(outcome, answered(outcome), sure, self.names, facts, left=left, offer=offer)
+        numbers = {answer.fact: number for number, answer in enumerate(state.answers, start=1)}
+        told = wording.standing_blocks(
+            outcome,
+            answered(outcome),
+            sure,
+            self.names,
+            facts,
+            numbers=numbers,
+            owned=self._owned,
+            left=left,
+            offer=offer,
+        )
         self.tell(told)
+
+    @property
+    def _owned(self) -> Mapping[str, int]:
+        return wording.owned_cards(self.state.given, self.interviewer.advisor)
 
     def _offer(self, done: Done) -> bool:
         """Let wishes and rarer facts be stated. True where the answer is wanted."""

@@ -23,6 +23,12 @@ _DAY = 24
 #: When a day that is named as a deadline ends for those who work by it.
 _CLOSE_OF_DAY = time(18)
 DEADLINE = "deadline_hours"
+#: The facts that hold how fast an answer must come: all of it, and its first word.
+WHOLE_ANSWER, FIRST_WORD = "latency_slo_ms", "ttft_slo_ms"
+_TO_FIRST_WORD = re.compile(
+    r"^(?P<time>.+?)\s+(?:to|until|till|before|for)\s+(?:the\s+)?first\s+(?:word|token)s?$", re.IGNORECASE
+)
+_IN_TIME = re.compile(r"^(?:(?:all|whole|complete)\s+)?(?:in|within|after)\s+", re.IGNORECASE)
 #: The facts that hold a budget, by the period in which it is spent.
 BUDGETS = {"h": "budget_usd_per_hour", "month": "budget_usd_per_month", "": "budget_usd_total"}
 #: What nouns are counted where a fact asks for it; anything else beside a number is a slip.
@@ -56,6 +62,9 @@ def readings(fact: FactDef, text: str, moment: datetime) -> Iterator[tuple[str, 
         yield fact.name, ", ".join(_cards(part.strip()) for part in re.split(r",|\band\b|\+", words) if part.strip())
     elif fact.name == DEADLINE and (hours := _hours_until(words.casefold(), moment)) is not None:
         yield fact.name, f"{hours:g} h"
+    elif fact.name == WHOLE_ANSWER:
+        first = _TO_FIRST_WORD.match(words)
+        yield FIRST_WORD if first else WHOLE_ANSWER, _IN_TIME.sub("", first["time"] if first else words)
     elif fact.numeric:
         per = _PER.match(words)
         if per and (fact.unit or "").endswith("/s") and per["period"].casefold() in _SECONDS:

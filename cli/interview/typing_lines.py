@@ -17,18 +17,23 @@ ReadLine = Callable[[], str | None]
 _NAMES_SHOWN = 6
 
 
-def completing_line(fact: FactDef | None, advisor: Advisor) -> ReadLine | None:
-    """Reads one line and completes it, None at its end; None where there are no names, or no terminal to show them."""
-    names = names_for(fact, advisor)
+def typed_line(fact: FactDef | None, advisor: Advisor) -> ReadLine | None:
+    """Reads one line, None at its end, and completes the names that may be typed; None where there is no terminal.
+
+    All lines of an interview are read in the same way: what is typed ahead of one question stays in order.
+    """
     terminal = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
-    if not names or not terminal or find_spec("prompt_toolkit") is None:
+    if not terminal or find_spec("prompt_toolkit") is None:
         return None
     from prompt_toolkit import PromptSession  # noqa: PLC0415 - a tenth of a second that only a terminal needs
     from prompt_toolkit.completion import WordCompleter  # noqa: PLC0415
 
+    names = names_for(fact, advisor)
+
     def read() -> str | None:
-        completer = WordCompleter(names, ignore_case=True, sentence=True, match_middle=True)
-        session: PromptSession[str] = PromptSession(completer=completer, reserve_space_for_menu=_NAMES_SHOWN)
+        completer = WordCompleter(names, ignore_case=True, sentence=True, match_middle=True) if names else None
+        room = _NAMES_SHOWN if names else 0
+        session: PromptSession[str] = PromptSession(completer=completer, reserve_space_for_menu=room)
         try:
             return session.prompt("> ")
         except EOFError:

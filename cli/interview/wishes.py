@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from whichgpu.cli.interview.plainwords import BUDGETS, DEADLINE
+from whichgpu.cli.interview.plainwords import BUDGETS, DEADLINE, FIRST_WORD, WHOLE_ANSWER
 
 
 class Wish(Struct, frozen=True):
@@ -19,6 +19,10 @@ WISHES = (
     Wish("What matters most?", "money, time, or a fair mix", ("objective",)),
     Wish("What may it cost?", "$2000 a month, $3 an hour", (BUDGETS["month"], BUDGETS["h"], BUDGETS[""])),
     Wish("Which GPUs do you own?", "2 x RTX 4090, 4x3090", ("gpus_owned",)),
-    Wish("How fast must an answer come, where you serve?", "2 seconds", ("latency_slo_ms",)),
+    Wish(
+        "How fast must an answer come, where you serve?",
+        "20 s, 1 s to first word",
+        (WHOLE_ANSWER, FIRST_WORD),
+    ),
     Wish("By when must a run be done, where you train?", "next Friday, 3 days", (DEADLINE,)),
 )

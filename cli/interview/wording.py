@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
 from whichgpu.cli.interview.replies import STEERING, shown_choices
 from whichgpu.cli.interview.wishes import WISHES, Wish
 from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Pairs, Paragraph, Verbatim
 from whichgpu.cli.render.facts import accepts
-from whichgpu.cli.render.figures import count_of, value_text
+from whichgpu.cli.render.figures import count_of, value_text, with_unit
 from whichgpu.cli.render.names import Names
 from whichgpu.engine.advisor import Advisor, NoAnswer, Outcome
-from whichgpu.engine.core import Value
+from whichgpu.engine.core import InputError, Value
 from whichgpu.engine.interview import Answer, Answered, Effect, Question, State, Sureness
+from whichgpu.engine.plans import count_owned, owned_gpus
 from whichgpu.engine.rules import FactDef, fold
 
 
 _BEARS_ON = {
+    "wish": "A wish limits the plans or ranks them. Left open, it counts as none.",
     "start": "Nothing can be said before this is known.",
     "plans": "It shapes the plans themselves: their memory, speed, price or number of GPUs.",
     "choice": "The plans are known; its answer could still put another one in front.",
@@ -24,6 +28,7 @@ _BEARS_ON = {
 }
 _UNITS: dict[str | None, str] = {"B": "billions", "%": "percent", "h": "hours", "px": "pixels"}
 _VERDICTS = {"rent": "rent", "buy": "buy", "hybrid": "own some, rent the rest", "undecided": "rent or buy still open"}
+_VERDICTS["owned"] = "which you have"
 
 
 def welcome(file: str) -> list[Block]:
@@ -64,8 +69,7 @@ def question_blocks(question: Question, number: int, usual: Value | None = None)
         if usual is not None and not any(marked):
             blocks.append(Verbatim(f"  Enter: {shown}"))
     elif fact.numeric:
-        unit = f" {fact.unit}" if fact.unit and fact.unit not in _UNITS else ""
-        enter = f"; Enter: {shown}{unit}, which is usual" if usual is not None else ""
+        enter = f"; Enter: {with_unit(usual, fact.unit)}, which is usual" if usual is not None else ""
         of = f", in {_UNITS.get(fact.unit, fact.unit)}" if fact.unit else ""
         blocks.append(Verbatim(f"  a number{of}{enter}"))
     return blocks
@@ -103,7 +107,36 @@ def help_blocks(*facts: FactDef) -> list[Block]:
     return [*blocks, Paragraph("You may also write:"), steer]
 
 
-def why_blocks(question: Question, rules: Sequence[str], effects: Sequence[Effect], names: Names) -> list[Block]:
+def error_blocks(error: InputError, fact: FactDef, such_as: str | None = None) -> list[Block]:
+    """What is wrong with an answer and what would do, without the names that files use.
+
+    Args:
+        error: what is wrong.
+        fact: that was asked.
+        such_as: answers that would do, as people speak.
+    """
+    listed = shown_choices(fact)
+    blocks: list[Block] = []
+    for problem in error.problems:
+        says = [problem.message.removeprefix(f"{fact.name}: ")]
+        if problem.nearest:
+            says.append(f"did you mean {' or '.join(problem.nearest)}?")
+        if such_as and not problem.nearest:
+            says.append(f"write it as here: {such_as}")
+        elif listed and problem.code == "unknown-choice" and not problem.nearest:
+            says.append(f"write a number from 1 to {len(listed)}, or the word")
+        elif fact.otherwise:  # Where a model's name was asked, its size will do.
+            says.append(f"{(fact.unknown_help or 'write another').rstrip('.')}, or answer unknown")
+        elif problem.fix:
+            says.append(problem.fix)
+        text = " ".join(f"{each[:1].upper()}{each[1:]}{'' if each.endswith(('.', '?')) else '.'}" for each in says)
+        blocks.append(Paragraph(text, "bad"))
+    return blocks
+
+
+def why_blocks(
+    question: Question, rules: Sequence[str], effects: Sequence[Effect], names: Names, owned: Mapping[str, int]
+) -> list[Block]:
     """Why a question is asked: the rules that wait for it, and what each answer would change."""
     blocks: list[Block] = [Paragraph(_BEARS_ON[question.bears_on])]
     if not rules and not effects:
@@ -113,21 +146,35 @@ def why_blocks(question: Question, rules: Sequence[str], effects: Sequence[Effec
     if effects:
         blocks += [
             Paragraph("What each answer would come to, as things stand:"),
-            Bullets(tuple(_effect(effect, names) for effect in effects)),
+            Bullets(tuple(_effect(question.fact, alike, names, owned) for alike in _alike(question.fact, effects))),
         ]
     return blocks
 
 
-def _effect(effect: Effect, names: Names) -> Item:
+def _alike(fact: FactDef, effects: Sequence[Effect]) -> list[list[Effect]]:
+    """The effects, those of neighbouring numbers together where they come to the same."""
+    found: list[list[Effect]] = []
+    for effect in effects:
+        if fact.numeric and found and replace(found[-1][0], value=effect.value) == effect:
+            found[-1].append(effect)
+        else:
+            found.append([effect])
+    return found
+
+
+def _effect(fact: FactDef, alike: Sequence[Effect], names: Names, owned: Mapping[str, int]) -> Item:
+    effect = alike[0]
+    values = " to ".join(dict.fromkeys(value_text(end.value) for end in (effect, alike[-1])))
+    said = f"{values} {fact.unit}" if fact.unit else values
     if effect.answer is None:
-        return Item(f"{value_text(effect.value)}: contradicts what was said before")
+        return Item(f"{said}: contradicts what was said before")
     below = []
     if effect.ruled_out:
         below.append(f"rules out {_some(effect.ruled_out, names)}")
     if effect.ruled_in:
         below.append(f"lets in {_some(effect.ruled_in, names)}")
     plans = count_of(effect.plans, "plan")
-    return Item(f"{value_text(effect.value)}: {answer_text(effect.answer, names)}; {plans}", tuple(below))
+    return Item(f"{said}: {answer_text(effect.answer, names, owned)}; {plans}", tuple(below))
 
 
 def _some(gpus: Sequence[str], names: Names) -> str:
@@ -135,9 +182,18 @@ def _some(gpus: Sequence[str], names: Names) -> str:
     return f"{first} and {len(gpus) - 4} more" if len(gpus) > 4 else first
 
 
-def answer_text(answer: Answered, names: Names) -> str:
-    """GPU, count and verdict in words."""
-    return f"{plan_text(answer.gpu, answer.count, names)}, {_VERDICTS.get(str(answer.procurement), str(answer.procurement))}"
+def answer_text(answer: Answered, names: Names, owned: Mapping[str, int]) -> str:
+    """GPU, count and verdict in words; what somebody has already is not bought.
+
+    Args:
+        answer: the answer.
+        names: of GPUs.
+        owned: how many of each GPU the person has.
+    """
+    verdict = str(answer.procurement)
+    if verdict == "buy" and answer.count and owned.get(answer.gpu or "", 0) >= answer.count:
+        verdict = "owned"
+    return f"{plan_text(answer.gpu, answer.count, names)}, {_VERDICTS.get(verdict, verdict)}"
 
 
 def standing_blocks(
@@ -147,6 +203,8 @@ def standing_blocks(
     names: Names,
     labels: Mapping[str, FactDef],
     *,
+    numbers: Mapping[str, int],
+    owned: Mapping[str, int],
     left: int = 0,
     offer: bool = False,
 ) -> list[Block]:
@@ -158,6 +216,8 @@ def standing_blocks(
         sure: in how many of the ways in which the rest could turn out it stays.
         names: of GPUs.
         labels: the facts, by name.
+        numbers: of the answers, by fact.
+        owned: how many of each GPU the person has.
         left: about how many questions are left; 0 says nothing of it.
         offer: say that this is sure enough to stop.
     """
@@ -166,8 +226,8 @@ def standing_blocks(
         text = f"These answers contradict each other: {', '.join(gap.facts)}. Change one with edit."
         return [Paragraph(text, "bad"), *[Paragraph(rule.because) for rule in gap.rules]]
     if answer.gpu is None:
-        return [Paragraph(f"No plan remains that the rules accept.{_relaxing(gap, labels)}", "bad")]
-    says = f"In front: {answer_text(answer, names)}. {_how_sure(sure, names)}"
+        return [Paragraph(f"No plan remains that the rules accept.{_relaxing(gap, labels, numbers)}", "bad")]
+    says = f"In front: {answer_text(answer, names, owned)}. {_how_sure(sure, names)}"
     if left:
         says += f" About {count_of(left, 'question')} left."
     blocks: list[Block] = [Paragraph(says, "faint")]
@@ -176,13 +236,16 @@ def standing_blocks(
     return blocks
 
 
-def _relaxing(gap: NoAnswer | None, labels: Mapping[str, FactDef]) -> str:
+def _relaxing(gap: NoAnswer | None, labels: Mapping[str, FactDef], numbers: Mapping[str, int]) -> str:
     """Which of the answers, taken back alone, would let a plan in."""
     found = gap.find_relaxable() if gap is not None and gap.find_relaxable is not None else ()
     if not found:
         return ""
-    said = " or ".join(" and ".join(labels[name].label or name for name in facts) for facts in found)
-    return f" One would without what you said of {said}: edit {found[0][0]} changes it."
+    said = [" and ".join(labels[name].label or name for name in facts) for facts in found]
+    first = numbers.get(found[0][0], found[0][0])
+    if len(said) == 1:
+        return f" One would without what you said of {said[0]}: edit {first} changes it."
+    return f" One would without what you said of any of these: {'; '.join(said)}. edit {first} changes the first."
 
 
 def _how_sure(sure: Sureness, names: Names) -> str:
@@ -193,6 +256,13 @@ def _how_sure(sure: Sureness, names: Names) -> str:
     if sure.plan_stays == sure.of:
         return f"{says}, in {sure.all_stays} the verdict as well."
     return f"{says}; next likely: {plan_text(*sure.rival, names)}." if sure.rival else f"{says}."
+
+
+def owned_cards(given: Mapping[str, Value], advisor: Advisor) -> dict[str, int]:
+    """How many of each GPU a person has, by id."""
+    owned = owned_gpus(given)
+    each = ((gpu.id, count_owned(gpu, owned)) for gpu in advisor.knowledge.plannable)
+    return {name: count for name, count in each if count}
 
 
 def plan_text(gpu: str | None, count: int | None, names: Names) -> str:
@@ -212,15 +282,14 @@ def show_blocks(state: State, advisor: Advisor) -> list[Block]:
 def answer_line(answer: Answer, advisor: Advisor) -> str:
     """One answer: the fact, its value with unit, and where it comes from."""
     fact = advisor.vocabulary.facts[answer.fact]
-    value = "unknown" if answer.value is None else value_text(answer.value)
-    unit = f" {fact.unit}" if fact.unit and answer.value is not None else ""
+    value = "unknown" if answer.value is None else with_unit(answer.value, fact.unit)
     origin = {
         "file": " (from the file)",
         "stated": " (stated)",
         "usual": " (the usual answer)",
         "now": " (not asked)",
     }.get(answer.origin, "")
-    return f"{answer.fact}: {value}{unit}{origin}"
+    return f"{answer.fact}: {value}{origin}"
 
 
 def offer_blocks(names: Sequence[str]) -> list[Block]:

@@ -64,6 +64,19 @@ def count_of(amount: int, one: str, many: str | None = None) -> str:
     return f"{amount:,} {one if amount == 1 else many or one + 's'}"
 
 
+def with_unit(value: object, unit: str | None) -> str:
+    """A value of a fact with its unit: ``1 request``, ``2 requests``, ``8 GB``."""
+    one = (
+        unit is not None
+        and value == 1
+        and value is not True
+        and unit.endswith("s")
+        and unit.isalpha()
+        and len(unit) > 2
+    )
+    return f"{value_text(value)} {unit[:-1] if one else unit}" if unit else value_text(value)
+
+
 def hours(value: float) -> str:
     """A duration in the unit that a person would use."""
     if value < 1 / 60:

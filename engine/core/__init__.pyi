@@ -54,7 +54,11 @@ from .folders import (
     locate as locate,
     read_data_from as read_data_from,
 )
-from .gc_pause import collection_paused as collection_paused, search_seldom as search_seldom
+from .gc_pause import (
+    collection_paused as collection_paused,
+    search_seldom as search_seldom,
+    search_young as search_young,
+)
 from .on_demand import OnDemand as OnDemand, RecordsOnDemand as RecordsOnDemand
 from .parameters import (
     KnowledgeInUse as KnowledgeInUse,

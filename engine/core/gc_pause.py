@@ -30,3 +30,8 @@ def search_seldom() -> None:
     The interpreter's own thresholds are 700, 10 and 10; what was loaded lives until the end.
     """
     gc.set_threshold(200_000, 20, 100)
+
+
+def search_young() -> None:
+    """Search what was made lately for cycles, at a moment at which nobody waits; later it would be in between."""
+    gc.collect(0)

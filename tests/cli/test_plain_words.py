@@ -8,14 +8,22 @@ import pytest
 
 from whichgpu import Advisor
 from whichgpu.cli.interview.replies import on_one_line, steering, understood
-from whichgpu.cli.interview.typing_lines import completing_line, names_for
+from whichgpu.cli.interview.typing_lines import names_for, typed_line
 from whichgpu.cli.interview.wishes import WISHES
-from whichgpu.cli.interview.wording import line_blocks, offer_blocks, question_blocks, standing_blocks
+from whichgpu.cli.interview.wording import (
+    answer_text,
+    line_blocks,
+    offer_blocks,
+    owned_cards,
+    question_blocks,
+    standing_blocks,
+    why_blocks,
+)
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.screen import Screen
 from whichgpu.cli.render.text import to_text
 from whichgpu.engine.core import InputError
-from whichgpu.engine.interview import Answered, Question, Sureness
+from whichgpu.engine.interview import Answered, Effect, Question, Sureness
 
 
 #: A Sunday, at noon.
@@ -34,6 +42,8 @@ MOMENT = datetime(2026, 11, 22, 12, tzinfo=UTC)
         ("context_tokens", "8k", "context_tokens", 8000),
         ("image_px", "1024 pixels", "image_px", 1024),
         ("latency_slo_ms", "2 seconds", "latency_slo_ms", 2000),
+        ("latency_slo_ms", "whole in 20 s", "latency_slo_ms", 20_000),
+        ("latency_slo_ms", "within 2 seconds to the first word", "ttft_slo_ms", 2000),
         ("budget_usd_per_month", "$2000 a month", "budget_usd_per_month", 2000),
         ("budget_usd_per_month", "2k per month", "budget_usd_per_month", 2000),
         ("budget_usd_per_month", "24000 a year", "budget_usd_per_month", 2000),
@@ -95,7 +105,7 @@ def test_now_steers_and_enter_is_marked(advisor: Advisor) -> None:
         (Sureness(25, 25, 25), "It stays in every way tried"),
         (Sureness(25, 25, 7), "In 25 of 25 ways the rest could turn out the GPUs stay, in 7 the verdict as well."),
         (
-            Sureness(25, 9, 4, Answered("nvidia-l4", 2, "rent")),
+            Sureness(25, 9, 4, ("nvidia-l4", 2)),
             "In 9 of 25 ways the rest could",
         ),
     ],
@@ -103,10 +113,29 @@ def test_now_steers_and_enter_is_marked(advisor: Advisor) -> None:
 def test_how_sure_in_words(sure: Sureness, says: str, advisor: Advisor) -> None:
     outcome = advisor.decide({"task": "inference", "model_name": "llama-3.1-8b"}, decided_at=MOMENT).outcome
     answer = Answered("nvidia-a30", 1, "rent")
-    text = to_text(standing_blocks(outcome, answer, sure, Names(), {}, left=3, offer=sure.likely), Screen(300))
+    blocks = standing_blocks(outcome, answer, sure, Names(), {}, numbers={}, owned={}, left=3, offer=sure.likely)
+    text = to_text(blocks, Screen(300))
     assert says in text
     assert "About 3 questions left." in text
     assert ("now gives the answer" in text) is sure.likely
+
+
+def test_numbers_that_come_to_the_same_are_told_together(advisor: Advisor) -> None:
+    question = Question(advisor.vocabulary.facts["context_tokens"], "plans")
+    small, large = Answered("nvidia-a30", 1, "rent"), Answered("nvidia-l4", 2, "rent")
+    effects = [Effect(90, small, 9), Effect(8191, large, 3), Effect(8192, large, 3), Effect(8193, large, 3)]
+    text = to_text(why_blocks(question, (), effects, Names(), {}), Screen(100))
+    assert "- 90 tokens: 1 x" in text
+    assert "- 8,191 to 8,193 tokens: 2 x" in text
+
+
+def test_what_somebody_has_is_not_bought(advisor: Advisor) -> None:
+    owned = owned_cards({"gpus_owned": ("nvidia-rtx-3090:4",)}, advisor)
+    assert owned == {"nvidia-rtx-3090": 4}
+    names = Names()
+    assert answer_text(Answered("nvidia-rtx-3090", 2, "buy"), names, owned).endswith(", which you have")
+    assert answer_text(Answered("nvidia-rtx-3090", 8, "buy"), names, owned).endswith(", buy")
+    assert answer_text(Answered("nvidia-rtx-3090", 2, "rent"), names, owned).endswith(", rent")
 
 
 def test_what_is_rare_is_not_a_wall_of_names() -> None:
@@ -118,7 +147,7 @@ def test_models_and_cards_complete_as_they_are_typed(advisor: Advisor) -> None:
     assert "llama-3.1-8b" in names_for(facts["model_name"], advisor)
     assert "nvidia-rtx-3090" in names_for(facts["gpus_owned"], advisor)
     assert names_for(facts["concurrency"], advisor) == names_for(None, advisor) == []
-    assert completing_line(facts["model_name"], advisor) is None  # No terminal.
+    assert typed_line(facts["model_name"], advisor) is None  # No terminal.
 
 
 @pytest.mark.parametrize(
