@@ -66,15 +66,10 @@ def count_of(amount: int, one: str, many: str | None = None) -> str:
 
 def with_unit(value: object, unit: str | None) -> str:
     """A value of a fact with its unit: ``1 request``, ``2 requests``, ``8 GB``."""
-    one = (
-        unit is not None
-        and value == 1
-        and value is not True
-        and unit.endswith("s")
-        and unit.isalpha()
-        and len(unit) > 2
-    )
-    return f"{value_text(value)} {unit[:-1] if one else unit}" if unit else value_text(value)
+    if not unit:
+        return value_text(value)
+    noun = len(unit) > 2 and unit.isalpha() and unit.endswith("s")
+    return f"{value_text(value)} {unit[:-1] if noun and value == 1 else unit}"
 
 
 def hours(value: float) -> str:

@@ -74,19 +74,26 @@ def _line(line: Line) -> Markup:
     return tag("li", line.text, class_=line.tone)
 
 
+#: Tables of more columns are told row by row where the page is narrow.
+_MOST_SIDE_BY_SIDE = 4
+
+
 def _table(table: Table) -> Markup:
+    wide = len(table.headers) > _MOST_SIDE_BY_SIDE
     head = tag("tr", *(tag("th", cell, scope="col", class_=_side(i, table)) for i, cell in enumerate(table.headers)))
     rows = [
         tag(
             "tr",
             *(
-                tag("th", cell, scope="row") if i == 0 else tag("td", cell, class_=_side(i, table))
+                tag("th", cell, scope="row")
+                if i == 0
+                else tag("td", cell, class_=_side(i, table), data_header=table.headers[i] if wide else None)
                 for i, cell in enumerate(row)
             ),
         )
         for row in table.rows
     ]
-    body = tag("table", tag("thead", head), tag("tbody", *rows))
+    body = tag("table", tag("thead", head), tag("tbody", *rows), class_="wide" if wide else None)
     return tag(
         "div",
         body,

@@ -18,6 +18,7 @@ from jsonschema_rs import Draft202012Validator
 
 from whichgpu import Advisor
 from whichgpu.cli.interview.replies import answer_to, steering
+from whichgpu.cli.render.screen import Screen
 from whichgpu.engine.advisor.advisor import shipped_advisor
 from whichgpu.engine.advisor.answer.schema import type_schema
 from whichgpu.engine.core.errors import InputError
@@ -241,6 +242,15 @@ def test_what_is_wrong_is_said_without_the_names_of_files(whichgpu: Whichgpu) ->
     assert "'moon' is not a choice. Write a number from 1 to 4, or the word." in " ".join(ran.out.split())
     assert "latency_slo_ms" not in ran.out
     assert "deployment_site" not in ran.out
+
+
+def test_plain_lines_are_as_wide_as_the_terminal(monkeypatch: pytest.MonkeyPatch, whichgpu: Whichgpu) -> None:
+    monkeypatch.setattr("whichgpu.cli.commands.ask.screen_of", lambda _: Screen(60, colour=True, blocks=True))
+    for plain in (["--plain"], []):
+        ran = whichgpu("ask", *plain, stdin=joined(["skip", "inference", "llama-3.1-8b", "quit"]))
+        assert ("\x1b" in ran.out) is not bool(plain)
+        shown = re.sub(r"\x1b\[[\d;]*m", "", ran.out).splitlines()
+        assert max(len(line) for line in shown if ".json" not in line) <= 60
 
 
 def test_a_wish_can_be_taken_back_and_says_why_it_is_asked(whichgpu: Whichgpu, tmp_path: Path) -> None:

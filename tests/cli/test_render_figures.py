@@ -27,6 +27,21 @@ def test_numbers_keep_what_matters(value: float, shown: str) -> None:
     assert figures.number(value) == shown
 
 
+@pytest.mark.parametrize(
+    ("value", "unit", "shown"),
+    [
+        (1, "requests", "1 request"),
+        (8, "requests", "8 requests"),
+        (1.0, "tokens/s", "1 tokens/s"),
+        (1, "ms", "1 ms"),
+        (True, None, "yes"),
+        ("bf16", None, "bf16"),
+    ],
+)
+def test_one_of_a_unit(value: object, unit: str | None, shown: str) -> None:
+    assert figures.with_unit(value, unit) == shown
+
+
 @given(st.floats(min_value=1e-3, max_value=1e12))
 def test_a_number_reads_back_within_half_a_percent(value: float) -> None:
     assert math.isclose(float(figures.number(value).replace(",", "")), value, rel_tol=0.006)

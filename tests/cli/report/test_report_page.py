@@ -14,7 +14,7 @@ import pytest
 
 from whichgpu import Advisor
 from whichgpu.cli.advisor import names_of
-from whichgpu.cli.render.blocks import Line, Outline, Verbatim
+from whichgpu.cli.render.blocks import Line, Outline, Table, Verbatim
 from whichgpu.cli.report.charts import Award, Course, MemoryBar, cost_chart, memory_chart, waterfall
 from whichgpu.cli.report.html import linked, to_html
 from whichgpu.cli.report.markup import join, tag
@@ -230,6 +230,14 @@ def test_the_break_even_stands_where_the_lines_meet() -> None:
         assert y == pytest.approx(y1 + (y2 - y1) * (x - x1) / (x2 - x1), abs=0.3)
     assert "renting, solid: $12,000" in chart
     assert "owning, dashed: $9,000" in chart
+
+
+def test_a_wide_table_is_told_row_by_row_on_a_phone() -> None:
+    headers = ("Plan", "An hour", "A month", "Speed", "What decided")
+    wide = to_html([Table(headers, (("2 x L4", "$1", "$700", "fast", "price"),))])
+    assert 'class="wide"' in wide
+    assert '<td data-header="What decided">price</td>' in wide
+    assert "data-header" not in to_html([Table(headers[:4], (("2 x L4", "$1", "$700", "fast"),))])
 
 
 def test_small_pieces_of_markup() -> None:
