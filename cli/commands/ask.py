@@ -131,6 +131,8 @@ def _interview(
     try:
         if not state.answers:
             state = dialogue.wishes(state)
+        elif any(answer.origin != "file" for answer in state.answers):
+            dialogue.say_standing(state)  # Of an interview that goes on.
         state, done = dialogue.run(state)
     except StoppedError as stopped:
         return _stopped(stopped, keeper, talk)

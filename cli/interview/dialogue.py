@@ -323,8 +323,14 @@ class Dialogue:
         """Take over a state, keep it on disk, and say where things stand."""
         self.state = state
         self.session.keep(state)
+        if standing:
+            self.say_standing(state)
+
+    def say_standing(self, state: State) -> None:
+        """Say which plan is in front and how sure that is, once anything can be said."""
+        self.state = state
         outcome = self.interviewer.decide(state).outcome
-        if not standing or (outcome.no_answer is not None and outcome.no_answer.kind == "facts_missing"):
+        if outcome.no_answer is not None and outcome.no_answer.kind == "facts_missing":
             return
         sure = self.interviewer.sureness(state)
         likely = sure.likely and not self.offered and outcome.chosen is not None
