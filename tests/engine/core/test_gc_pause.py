@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from whichgpu.engine.core.gc_pause import collection_paused
+from whichgpu.engine.core.gc_pause import collection_paused, search_seldom, search_young
 
 
 @pytest.fixture(autouse=True)
@@ -45,3 +45,14 @@ def test_pauses_lie_in_each_other_and_a_function_can_be_paused_twice() -> None:
     assert work(2)
     assert work(0)
     assert gc.isenabled()
+
+
+def test_it_is_searched_seldom_and_when_nobody_waits() -> None:
+    before = gc.get_threshold()
+    try:
+        search_seldom()
+        assert gc.get_threshold()[0] > before[0]
+        search_young()
+        assert gc.get_count()[0] < 1000
+    finally:
+        gc.set_threshold(*before)
