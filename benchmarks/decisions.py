@@ -71,14 +71,14 @@ Sections = list[tuple[str, list[Law]]]
 
 def _sections(options: argparse.Namespace) -> tuple[Sections, int]:
     """The laws of single answers and the relations, counted side by side; and how many workloads have an answer."""
-    names = relation_names() if options.relations else ()
+    names = [name for name in relation_names() if options.relations and options.only in name]
     with ProcessPoolExecutor(options.processes) as pool:
-        single = pool.submit(_single, options)
+        single = [] if options.only else [pool.submit(_single, options)]
         tried = [pool.submit(_relation, name, options) for name in names]
-        for done in as_completed([single, *tried]):
-            found = done.result()[0] if done is single else [done.result()]
+        for done in as_completed([*single, *tried]):
+            found = done.result()[0] if done in single else [done.result()]
             print("\n".join((*table(found)[2:], *misses(found, None))), file=sys.stderr, flush=True)
-        laws, recommended = single.result()
+        laws, recommended = single[0].result() if single else ([], 0)
         relations = [each.result() for each in tried]
     sections: Sections = [("Laws of single answers", laws)]
     return [*sections, ("Relations between answers", relations)] if relations else sections, recommended
@@ -108,6 +108,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=11)
     parser.add_argument("--sweep", type=int, default=100, help="workloads that are also searched by a sweep of size")
     parser.add_argument("--relations", type=int, default=200, help="workloads for each relation; 0: none")
+    parser.add_argument("--only", default="", help="relations with these words in their names, and nothing else")
     parser.add_argument("--processes", type=int, default=1, help="how many count at a time")
     parser.add_argument("--json", action="store_true", help="print laws and misses as JSON")
     parser.add_argument("--most", type=int, help="misses listed for each law; all, if left out")
