@@ -64,8 +64,7 @@ def dominated_plans(contenders: Contenders, margin: float) -> Codes:
 def beaten_by_equals(contenders: Contenders, objective: Objective) -> Codes:
     """For each plan one of equal standing that undercuts it so that a guide's word does not hold it, or NONE."""
     c, t = contenders, contenders.traits
-    beats = _beats(c, objective.dominance_margin)
-    beats &= (c.proven[:, None] == c.proven) & (c.fallback[:, None] == c.fallback)
+    beats = (c.proven[:, None] == c.proven) & (c.fallback[:, None] == c.fallback)
     # A guide that names this count of another card is content with it, the more so in fewer machines.
     named = c.in_count_band | (np.isin(t.count, t.count[c.in_count_band]) & (t.nodes < t.nodes[:, None]))
     guided = named >= c.in_count_band[:, None]
@@ -73,7 +72,7 @@ def beaten_by_equals(contenders: Contenders, objective: Objective) -> Codes:
     same_card, measures = columns.family == rows.family, (c.measures, c.measures.each(_as_rows))
     paid_anyway = paid_for_anyway(*measures, same_card=same_card)
     beats &= keeps_count(columns, rows, guided=guided) & stands_as_well(columns, rows, paid_anyway=paid_anyway)
-    beats &= outweighs_guide(*measures, objective, same_card=same_card)
+    beats &= outweighs_guide(*measures, objective, same_card=same_card, copies=columns.copies >= rows.copies)
     # What a guide says of the count stands as far as it can; twice the GPUs at the same cost are no gain.
     merit = objective.merit(np.nan_to_num(c.measures.cost), np.nan_to_num(c.measures.felt_time), t.count)
     return _beaten_most(c, beats, (merit, ~c.in_count_band))
@@ -106,11 +105,14 @@ def paid_for_anyway(one: MeasureColumns, other: MeasureColumns, *, same_card: An
     return same_card & (one.usd_per_hour <= other.usd_per_hour)
 
 
-def outweighs_guide(one: MeasureColumns, other: MeasureColumns, objective: Objective, *, same_card: Any) -> Any:
+def outweighs_guide(
+    one: MeasureColumns, other: MeasureColumns, objective: Objective, *, same_card: Any, copies: Any
+) -> Any:
     """Whether the first plan beats the second so clearly that a guide's word for the second does not stand.
 
-    A service, and a run of known length, costs what it costs: there the margin of dominance is enough. A job whose
-    length is not stated is compared by the piece of work, which may cost less on a machine that costs several times
+    It does where it is cheaper and faster by the margin of dominance, or where it is no slower by that margin, in as
+    many copies, and saves more than preferences may cost. A service, and a run of known length, costs what it costs:
+    there that is enough. A job whose length is not stated is compared by the piece of work, which may cost less on a machine that costs several times
     more an hour: there the guide's card stands up to a multiple of the cost. Not so where the other costs hardly more
     an hour, nor where it is the same card in another count.
 
@@ -119,12 +121,21 @@ def outweighs_guide(one: MeasureColumns, other: MeasureColumns, objective: Objec
         other: the same of the second.
         objective: tells the margins.
         same_card: whether both are of one family of cards.
+        copies: whether the first has as many copies of a served model: one that is split more widely instead is as
+            fast at little load, and bears less.
     """
     most_an_hour = other.usd_per_hour * (1 + objective.guide_hour_share)
     costlier_an_hour = (one.usd_per_hour > most_an_hour) & (same_card ^ True)  # Not so where a rate is not known.
     far_cheaper = one.cost * objective.guide_cost_ratio <= other.cost
     # ``^ True`` negates single truth values and columns of them alike.
-    return _clearly(one, other, objective.dominance_margin) & ((costlier_an_hour ^ True) | far_cheaper)
+    undercuts = _clearly(one, other, objective.dominance_margin) | (copies & _as_fast_for_less(one, other, objective))
+    return undercuts & ((costlier_an_hour ^ True) | far_cheaper)
+
+
+def _as_fast_for_less(one: MeasureColumns, other: MeasureColumns, objective: Objective) -> Any:
+    """Whether the first plan is no slower by the margin, and saves more than preferences may cost."""
+    as_fast = one.time <= other.time * (1 + objective.dominance_margin)
+    return as_fast & (one.cost * (1 + objective.preference_share) <= other.cost)
 
 
 def _clearly(one: MeasureColumns, other: MeasureColumns, margin: float) -> Any:

@@ -119,6 +119,12 @@ class Precedence:
 
     def faster_for_less(self, entry: Entrant) -> Iterator[Entrant]:
         """The plans whose figures beat a plan's by the margin."""
+        for other, faster in self._for_less(entry):
+            if faster:
+                yield other
+
+    def _for_less(self, entry: Entrant) -> Iterator[tuple[Entrant, bool]]:
+        """The plans that are cheaper than a plan by the margin and no slower by it, and whether each is faster by it."""
         cost, time = entry.judged.measures.cost, entry.judged.measures.time
         if cost is None or time is None:
             return
@@ -126,8 +132,8 @@ class Precedence:
         for other_cost, other_time, other in self._by_cost:
             if other_cost > cost * (1 - margin):
                 break
-            if other is not entry and other_time * (1 + margin) <= time:
-                yield other
+            if other is not entry and other_time <= time * (1 + margin):
+                yield other, other_time * (1 + margin) <= time
 
     def beating(self, entry: Entrant) -> Iterator[Entrant]:
         """The plans that rule a plan out where both are of one tier."""
@@ -148,7 +154,7 @@ class Precedence:
         """The plans that stand in for a plan where they are its equals, the one that comes first at the front."""
         if self.objective.stated:
             return []
-        found = list(self.faster_for_less(entry))
+        found = [other for other, faster in self._for_less(entry) if faster or self._is_equal(other, entry)]
         return sorted(found, key=lambda other: (not self._is_equal(other, entry), *_product(other)))
 
     def _is_equal(self, other: Entrant, entry: Entrant) -> bool:
@@ -156,13 +162,14 @@ class Precedence:
         mine, its = self._traits[entry.id], self._traits[other.id]
         figures = self._figures[other.id], self._figures[entry.id]
         same_card = its.family == mine.family
-        undercuts = outweighs_guide(*figures, self.objective, same_card=same_card)
+        undercuts = outweighs_guide(*figures, self.objective, same_card=same_card, copies=its.copies >= mine.copies)
         paid_anyway = paid_for_anyway(*figures, same_card=same_card)
         return bool(undercuts and stands_as_well(its, mine, paid_anyway=paid_anyway))
 
     def outweighs(self, other: Entrant, entry: Entrant) -> tuple[bool, bool]:
         """Whether a plan whose figures outweigh another's may stand in for it, and whether it surely does."""
-        of_one_tier = self.beats(other, entry)
+        faster = any(each is other for each in self.faster_for_less(entry))
+        of_one_tier = self.beats(other, entry) if faster else (False, False)
         if not self._is_equal(other, entry):
             return of_one_tier[0], of_one_tier[1] and other.id not in self.leaving
         places = self.tiers(entry, other).places
