@@ -112,9 +112,9 @@ def outweighs_guide(
 
     It does where it is cheaper and faster by the margin of dominance, or where it is no slower by that margin, in as
     many copies, and saves more than preferences may cost. A service, and a run of known length, costs what it costs:
-    there that is enough. A job whose length is not stated is compared by the piece of work, which may cost less on a machine that costs several times
-    more an hour: there the guide's card stands up to a multiple of the cost. Not so where the other costs hardly more
-    an hour, nor where it is the same card in another count.
+    there that is enough. A job whose length is not stated is compared by the piece of work, which may cost less on a
+    machine that costs several times more an hour: there the guide's card stands up to a multiple of the cost. Not so
+    where the other costs hardly more an hour, nor where it is the same card in another count.
 
     Args:
         one: cost and time of the first plan.

@@ -124,7 +124,7 @@ class Precedence:
                 yield other
 
     def _for_less(self, entry: Entrant) -> Iterator[tuple[Entrant, bool]]:
-        """The plans that are cheaper than a plan by the margin and no slower by it, and whether each is faster by it."""
+        """The plans that are cheaper by the margin than a plan and no slower by it, and whether each is faster."""
         cost, time = entry.judged.measures.cost, entry.judged.measures.time
         if cost is None or time is None:
             return

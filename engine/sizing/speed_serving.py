@@ -145,7 +145,7 @@ def rates_of(job: Job, table: GpuTable, pick: Pick = "value") -> Rates:
 
 def engine_steps(job: Job) -> EngineSteps:
     """The step times of the job's engine and version; between the old and the new ones where no version is stated."""
-    if not job.engine_stated and job.engine == "vllm":
+    if not job.engine_stated and (job.family == "encoder" or job.engine == "vllm"):
         return _engine_steps("encoders" if job.family == "encoder" else "unstated", None)
     return _engine_steps(job.engine, job.engine_version)
 
