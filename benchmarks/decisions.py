@@ -61,7 +61,8 @@ def main() -> None:
         print(f"\n{seconds:.0f} s")
     text = report("Decisions under the laws of choice", head, sections, options.most)
     if options.write:
-        (ROOT / "benchmarks" / "decisions.md").write_text(text, encoding="utf-8")
+        page = ROOT / "benchmarks" / "decisions.md"
+        page.write_text(_with_comment(text, page.read_text(encoding="utf-8")), encoding="utf-8")
     if options.report:
         options.report.write_text(text, encoding="utf-8")
 
@@ -162,6 +163,13 @@ def keep_alternatives(made: dict[str, Facts], answers: Answers, options: argpars
     lines = ",\n".join(f'"{key}": {json.dumps(plans[key])}' for key in sorted(plans))
     head = json.dumps({key: value[key] for key in ("revision", "seed")})[:-1]
     BEFORE.write_text(f'{head}, "plans": {{\n{lines}\n}}}}\n', encoding="utf-8")
+
+
+def _with_comment(text: str, kept: str) -> str:
+    """The report with what was written by hand between the title and the first line that the script writes."""
+    title, _, rest = text.partition("\n")
+    comment = kept.partition("\n")[2].partition("\nWritten by ")[0]
+    return f"{title}\n{comment}{rest}"
 
 
 def _head(options: argparse.Namespace, recommended: int, seconds: float) -> list[str]:
