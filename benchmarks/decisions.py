@@ -61,7 +61,8 @@ def main() -> None:
         print(f"\n{seconds:.0f} s")
     text = report("Decisions under the laws of choice", head, sections, options.most)
     if options.write:
-        (ROOT / "benchmarks" / "decisions.md").write_text(text, encoding="utf-8")
+        page = ROOT / "benchmarks" / "decisions.md"
+        page.write_text(_with_comment(text, page.read_text(encoding="utf-8")), encoding="utf-8")
     if options.report:
         options.report.write_text(text, encoding="utf-8")
 
@@ -71,14 +72,14 @@ Sections = list[tuple[str, list[Law]]]
 
 def _sections(options: argparse.Namespace) -> tuple[Sections, int]:
     """The laws of single answers and the relations, counted side by side; and how many workloads have an answer."""
-    names = relation_names() if options.relations else ()
+    names = [name for name in relation_names() if options.relations and options.only in name]
     with ProcessPoolExecutor(options.processes) as pool:
-        single = pool.submit(_single, options)
+        single = [] if options.only else [pool.submit(_single, options)]
         tried = [pool.submit(_relation, name, options) for name in names]
-        for done in as_completed([single, *tried]):
-            found = done.result()[0] if done is single else [done.result()]
+        for done in as_completed([*single, *tried]):
+            found = done.result()[0] if done in single else [done.result()]
             print("\n".join((*table(found)[2:], *misses(found, None))), file=sys.stderr, flush=True)
-        laws, recommended = single.result()
+        laws, recommended = single[0].result() if single else ([], 0)
         relations = [each.result() for each in tried]
     sections: Sections = [("Laws of single answers", laws)]
     return [*sections, ("Relations between answers", relations)] if relations else sections, recommended
@@ -108,6 +109,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=11)
     parser.add_argument("--sweep", type=int, default=100, help="workloads that are also searched by a sweep of size")
     parser.add_argument("--relations", type=int, default=200, help="workloads for each relation; 0: none")
+    parser.add_argument("--only", default="", help="relations with these words in their names, and nothing else")
     parser.add_argument("--processes", type=int, default=1, help="how many count at a time")
     parser.add_argument("--json", action="store_true", help="print laws and misses as JSON")
     parser.add_argument("--most", type=int, help="misses listed for each law; all, if left out")
@@ -161,6 +163,13 @@ def keep_alternatives(made: dict[str, Facts], answers: Answers, options: argpars
     lines = ",\n".join(f'"{key}": {json.dumps(plans[key])}' for key in sorted(plans))
     head = json.dumps({key: value[key] for key in ("revision", "seed")})[:-1]
     BEFORE.write_text(f'{head}, "plans": {{\n{lines}\n}}}}\n', encoding="utf-8")
+
+
+def _with_comment(text: str, kept: str) -> str:
+    """The report with what was written by hand between the title and the first line that the script writes."""
+    title, _, rest = text.partition("\n")
+    comment = kept.partition("\n")[2].partition("\nWritten by ")[0]
+    return f"{title}\n{comment}{rest}"
 
 
 def _head(options: argparse.Namespace, recommended: int, seconds: float) -> list[str]:

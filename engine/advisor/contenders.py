@@ -31,6 +31,7 @@ class Traits(Struct, frozen=True):
     count: Any  # of GPUs
     nodes: Any
     pcie_gpus: Any  # that are joined over PCIe
+    copies: Any  # of a served model
     vendor: Any  # in columns numbers that stand for vendors, and for families of cards
     family: Any
     segment: Any  # by SEGMENT_ORDER
@@ -44,9 +45,11 @@ class Traits(Struct, frozen=True):
 
 def traits_of_plan(plan: Plan) -> Traits:
     """What choosing reads of one plan."""
-    gpu, pcie = plan.gpu, plan.facts.get("plan.pcie_gpus", 0)
+    gpu, pcie, copies = plan.gpu, plan.facts.get("plan.pcie_gpus", 0), plan.facts.get("plan.replicas", 1)
     segment = SEGMENT_ORDER.get(gpu.segment or "", 0)
-    return Traits(plan.count, plan.nodes, pcie, gpu.vendor, gpu.family, segment, gpu.vram_gb or math.inf, plan.id)
+    return Traits(
+        plan.count, plan.nodes, pcie, copies, gpu.vendor, gpu.family, segment, gpu.vram_gb or math.inf, plan.id
+    )
 
 
 def traits_of(plans: Sequence[Plan]) -> Traits:
@@ -64,6 +67,7 @@ def traits_of(plans: Sequence[Plan]) -> Traits:
         table.numbers("plan.count").astype(np.intp),
         table.numbers("plan.nodes").astype(np.intp),
         np.nan_to_num(table.numbers("plan.pcie_gpus")).astype(np.intp),
+        np.nan_to_num(table.numbers("plan.replicas"), nan=1).astype(np.intp),
         np.array([vendors.setdefault(gpu.vendor, len(vendors)) for gpu in gpus], np.intp)[which],
         np.array([families.setdefault(gpu.family, len(families)) for gpu in gpus], np.intp)[which],
         np.array([SEGMENT_ORDER.get(gpu.segment or "", 0) for gpu in gpus], np.intp)[which],

@@ -64,8 +64,7 @@ def dominated_plans(contenders: Contenders, margin: float) -> Codes:
 def beaten_by_equals(contenders: Contenders, objective: Objective) -> Codes:
     """For each plan one of equal standing that undercuts it so that a guide's word does not hold it, or NONE."""
     c, t = contenders, contenders.traits
-    beats = _beats(c, objective.dominance_margin)
-    beats &= (c.proven[:, None] == c.proven) & (c.fallback[:, None] == c.fallback)
+    beats = (c.proven[:, None] == c.proven) & (c.fallback[:, None] == c.fallback)
     # A guide that names this count of another card is content with it, the more so in fewer machines.
     named = c.in_count_band | (np.isin(t.count, t.count[c.in_count_band]) & (t.nodes < t.nodes[:, None]))
     guided = named >= c.in_count_band[:, None]
@@ -73,10 +72,10 @@ def beaten_by_equals(contenders: Contenders, objective: Objective) -> Codes:
     same_card, measures = columns.family == rows.family, (c.measures, c.measures.each(_as_rows))
     paid_anyway = paid_for_anyway(*measures, same_card=same_card)
     beats &= keeps_count(columns, rows, guided=guided) & stands_as_well(columns, rows, paid_anyway=paid_anyway)
-    beats &= outweighs_guide(*measures, objective, same_card=same_card)
+    beats &= outweighs_guide(*measures, objective, columns, rows)
     # What a guide says of the count stands as far as it can; twice the GPUs at the same cost are no gain.
     merit = objective.merit(np.nan_to_num(c.measures.cost), np.nan_to_num(c.measures.felt_time), t.count)
-    return _beaten_most(c, beats, (merit, ~c.in_count_band))
+    return _beaten_most(c, beats, (merit, t.pcie_gpus, ~c.in_count_band))
 
 
 def keeps_count(one: Traits, other: Traits, *, guided: Any) -> Any:
@@ -106,25 +105,34 @@ def paid_for_anyway(one: MeasureColumns, other: MeasureColumns, *, same_card: An
     return same_card & (one.usd_per_hour <= other.usd_per_hour)
 
 
-def outweighs_guide(one: MeasureColumns, other: MeasureColumns, objective: Objective, *, same_card: Any) -> Any:
+def outweighs_guide(one: MeasureColumns, other: MeasureColumns, objective: Objective, mine: Traits, its: Traits) -> Any:
     """Whether the first plan beats the second so clearly that a guide's word for the second does not stand.
 
-    A service, and a run of known length, costs what it costs: there the margin of dominance is enough. A job whose
-    length is not stated is compared by the piece of work, which may cost less on a machine that costs several times
-    more an hour: there the guide's card stands up to a multiple of the cost. Not so where the other costs hardly more
-    an hour, nor where it is the same card in another count.
+    It does where it is cheaper and faster by the margin of dominance, or where it saves more than preferences may cost:
+    as fast but for that margin, in as many copies, or with fewer cards over PCIe at no worse a balance. A service, and
+    a run of known length, costs what it costs: there that is enough. A job whose length is not stated is compared by
+    the piece of work, which may cost less on a machine that costs several times more an hour: there the guide's card
+    stands up to a multiple of the cost. Not so where the other costs hardly more an hour, nor where it is the same card
+    in another count.
 
     Args:
         one: cost and time of the first plan.
         other: the same of the second.
         objective: tells the margins.
-        same_card: whether both are of one family of cards.
+        mine: what else is known of the first plan.
+        its: the same of the second.
     """
     most_an_hour = other.usd_per_hour * (1 + objective.guide_hour_share)
+    same_card = mine.family == its.family
     costlier_an_hour = (one.usd_per_hour > most_an_hour) & (same_card ^ True)  # Not so where a rate is not known.
     far_cheaper = one.cost * objective.guide_cost_ratio <= other.cost
+    # Copies that are split more widely instead are as fast at little load, and bear less.
+    as_fast = (one.time <= other.time * (1 + objective.dominance_margin)) & (mine.copies >= its.copies)
+    simpler = (mine.pcie_gpus < its.pcie_gpus) & (one.cost * one.time <= other.cost * other.time)
+    saves = one.cost * (1 + objective.preference_share) <= other.cost
+    undercuts = _clearly(one, other, objective.dominance_margin) | (saves & (as_fast | simpler))
     # ``^ True`` negates single truth values and columns of them alike.
-    return _clearly(one, other, objective.dominance_margin) & ((costlier_an_hour ^ True) | far_cheaper)
+    return undercuts & ((costlier_an_hour ^ True) | far_cheaper)
 
 
 def _clearly(one: MeasureColumns, other: MeasureColumns, margin: float) -> Any:

@@ -44,6 +44,14 @@ class Objective(Struct, frozen=True):
         """Whether it minimises cost alone, or time alone."""
         return not (self.cost_exponent and self.time_exponent)
 
+    def of_work(self, *, job: bool) -> Objective:
+        """The objective for a job, or for a service.
+
+        A job that is shared among twice the GPUs costs the same and ends sooner: that alone is no gain. A service costs
+        as many times more by the month as it has GPUs, which is enough where cost counts.
+        """
+        return self if job or not self.cost_exponent else replace(self, gain_of_doubling=1.0)
+
     def merit(self, cost: Any, time: Any, count: Any) -> Any:
         """What the objective minimises, of one plan or of columns of them.
 

@@ -19,6 +19,7 @@ from whichgpu.engine.advisor.stages import Stages, TableRun
 from whichgpu.engine.advisor.survey import (
     MeasureColumns,
     beside_others,
+    is_job,
     measures_among,
     objective_claims,
     spread,
@@ -48,6 +49,7 @@ def run_round(
         unstated: the facts whose absence keeps no plan from being proven.
         objective: what is minimised.
     """
+    objective = objective.of_work(job=is_job(intake.facts))
     table, at_gate = through_gate(PlanTable.of(plans))
     which = np.array([knowledge.gpu_rows[gpu.id] for gpu in table.gpus], np.intp)
     facts = table.facts.sharing(knowledge.gpu_columns, which)

@@ -49,6 +49,7 @@ def gpu_facts(gpu: Gpu) -> dict[str, Value]:
         "gpu.tdp_w": gpu.tdp_w,
         "gpu.buy_usd": gpu.buy_usd,
         "gpu.retail_available": gpu.retail,
+        "gpu.sold_in_china_only": "(China)" in (gpu.sold_as or ""),
         "gpu.generation_lag": gpu.generation_lag,
         "gpu.sw_stack": gpu.sw_stack,
         "gpu.launch_year": _year(gpu.launch),

@@ -16,6 +16,7 @@ from whichgpu.engine.advisor import (
     PlanRound,
     asked_counts,
     first_by_evidence,
+    is_job,
     run_round,
     survey_claims,
 )
@@ -148,7 +149,8 @@ def open_choice_of(rule_index: RuleIndex, outcome: Outcome, open_facts: OpenFact
     at_risk |= rejecting.get(answer, frozenset()) | rejecting.get(first_id, frozenset())
     open_facts = _surveyed(plan_round, rejecting, open_facts)
     groups = groups_of(rule_index, plan_round.survey.facts, open_facts)
-    scales = Scales(plan_round.judged, rejecting.keys(), outcome.objective)
+    objective = outcome.objective.of_work(job=is_job(outcome.intake.facts))
+    scales = Scales(plan_round.judged, rejecting.keys(), objective)
     waiting = WaitingRules(groups.waiting, plan_round.survey.facts, open_facts)
     entrants: dict[str, Entrant] = {}
     for entry in plan_round.judged:
@@ -157,7 +159,7 @@ def open_choice_of(rule_index: RuleIndex, outcome: Outcome, open_facts: OpenFact
         entrants[found.id] = found
     stand_in = entrants[answer] if answer != first_id else None
     first = entrants.pop(first_id)
-    field_of_plans = Field(first, [*entrants.values()], rejecting, Comparer(groups), outcome.objective, stand_in)
+    field_of_plans = Field(first, [*entrants.values()], rejecting, Comparer(groups), objective, stand_in)
     return OpenChoice(field_of_plans.bounds(), open_facts, at_risk, answer, rejecting)
 
 

@@ -119,14 +119,22 @@ class Precedence:
 
     def faster_for_less(self, entry: Entrant) -> Iterator[Entrant]:
         """The plans whose figures beat a plan's by the margin."""
-        cost, time = entry.judged.measures.cost, entry.judged.measures.time
-        if cost is None or time is None:
+        return (other for other in self._for_less(entry) if self._faster(other, entry))
+
+    def _faster(self, other: Entrant, entry: Entrant) -> bool:
+        """Whether a plan is faster than another by the margin."""
+        time, its = entry.judged.measures.time, other.judged.measures.time
+        return time is not None and its is not None and its * (1 + self.objective.dominance_margin) <= time
+
+    def _for_less(self, entry: Entrant) -> Iterator[Entrant]:
+        """The plans that are cheaper than a plan by the margin."""
+        cost, margin = entry.judged.measures.cost, self.objective.dominance_margin
+        if cost is None:
             return
-        margin = self.objective.dominance_margin
-        for other_cost, other_time, other in self._by_cost:
+        for other_cost, _, other in self._by_cost:
             if other_cost > cost * (1 - margin):
                 break
-            if other is not entry and other_time * (1 + margin) <= time:
+            if other is not entry:
                 yield other
 
     def beating(self, entry: Entrant) -> Iterator[Entrant]:
@@ -148,21 +156,23 @@ class Precedence:
         """The plans that stand in for a plan where they are its equals, the one that comes first at the front."""
         if self.objective.stated:
             return []
-        found = list(self.faster_for_less(entry))
-        return sorted(found, key=lambda other: (not self._is_equal(other, entry), *_product(other)))
+        equal = {other.id: self._is_equal(other, entry) for other in self._for_less(entry)}
+        found = [other for other in self._for_less(entry) if equal[other.id] or self._faster(other, entry)]
+        bus = {other.id: self._traits[other.id].pcie_gpus for other in found}
+        return sorted(found, key=lambda other: (not equal[other.id], bus[other.id], *_product(other)))
 
     def _is_equal(self, other: Entrant, entry: Entrant) -> bool:
         """Whether a plan, where it stands no lower, undercuts another so that a guide's word does not hold that one."""
         mine, its = self._traits[entry.id], self._traits[other.id]
         figures = self._figures[other.id], self._figures[entry.id]
         same_card = its.family == mine.family
-        undercuts = outweighs_guide(*figures, self.objective, same_card=same_card)
+        undercuts = outweighs_guide(*figures, self.objective, its, mine)
         paid_anyway = paid_for_anyway(*figures, same_card=same_card)
         return bool(undercuts and stands_as_well(its, mine, paid_anyway=paid_anyway))
 
     def outweighs(self, other: Entrant, entry: Entrant) -> tuple[bool, bool]:
         """Whether a plan whose figures outweigh another's may stand in for it, and whether it surely does."""
-        of_one_tier = self.beats(other, entry)
+        of_one_tier = self.beats(other, entry) if self._faster(other, entry) else (False, False)
         if not self._is_equal(other, entry):
             return of_one_tier[0], of_one_tier[1] and other.id not in self.leaving
         places = self.tiers(entry, other).places

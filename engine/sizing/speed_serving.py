@@ -145,8 +145,8 @@ def rates_of(job: Job, table: GpuTable, pick: Pick = "value") -> Rates:
 
 def engine_steps(job: Job) -> EngineSteps:
     """The step times of the job's engine and version; between the old and the new ones where no version is stated."""
-    if job.family == "encoder" and not job.engine_stated:
-        return _engine_steps("encoders", None)
+    if not job.engine_stated and (job.family == "encoder" or job.engine == "vllm"):
+        return _engine_steps("encoders" if job.family == "encoder" else "unstated", None)
     return _engine_steps(job.engine, job.engine_version)
 
 

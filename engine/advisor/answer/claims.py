@@ -52,8 +52,9 @@ def claims_on_answer(
 
 
 def _checked(fired: Sequence[Rule], answer: Judged, outcome: Outcome, *, in_time: bool) -> Mapping[str, CheckedClaim]:
+    objective = outcome.objective.of_work(job=is_job(outcome.final.facts))
     others = Comparables(
-        [_figures(entry, in_time=in_time) for entry in outcome.judged], lambda each: _merit(each, outcome.objective)
+        [_figures(entry, in_time=in_time) for entry in outcome.judged], lambda each: _merit(each, objective)
     )
     return checked_claims(fired, _figures(answer, in_time=in_time), others)
 

@@ -91,6 +91,7 @@ def contender(
     pcie: int = 0,
     family: str | None = None,
     hourly: float | None = None,
+    copies: int = 1,
 ) -> Contender:
     gpu = Gpu(id=name, family=family or name, series=name, name=name, vendor=vendor, vram_gb=vram, segment=segment)
     plan = Plan(
@@ -107,7 +108,7 @@ def contender(
         cost=Cost(),
         power_w=None,
         why_count="one card",
-        facts={"plan.pcie_gpus": pcie},
+        facts={"plan.pcie_gpus": pcie, "plan.replicas": copies},
     )
     measures = Measures(cost, time, usd_per_hour=hourly, felt_time=time)
     return Contender(plan, measures, score, proven, fallback, cards, counts)
@@ -223,6 +224,28 @@ def test_an_equal_that_is_cheaper_and_faster_stands_in_for_a_guides_card(unstate
     assert answer([named, contender("spread", 1, 1, nodes=2)], unstated) == "named"
     assert answer([named, contender("bus", 1, 1, pcie=2)], unstated) == "named"
     assert answer([named, contender("guess", 1, 1, fallback=True)], unstated) == "named"
+
+
+def test_an_equal_as_fast_that_saves_more_than_preferences_may_cost_stands_in_too(unstated: Objective) -> None:
+    share, margin = unstated.preference_share, unstated.dominance_margin
+    named = contender("named", 10, 2, cards=True, score=5, copies=2)
+    saves, hardly = 9.9 / (1 + share), 10.1 / (1 + share)
+    as_fast, slower = 2 * (1 + margin * 0.9), 2 * (1 + margin * 1.1)
+    assert answer([named, contender("equal", saves, as_fast, copies=2)], unstated) == "equal"
+    assert answer([named, contender("hardly", hardly, as_fast, copies=2)], unstated) == "named"
+    assert answer([named, contender("slower", saves, slower, copies=2)], unstated) == "named"
+    # One copy that is split more widely answers as soon at little load, and bears less.
+    assert answer([named, contender("split", saves, as_fast, copies=1)], unstated) == "named"
+
+
+def test_fewer_cards_over_pcie_at_no_worse_a_balance_stand_in_for_a_guides_card(unstated: Objective) -> None:
+    joined = contender("joined", 10, 2, cards=True, score=5, count=4, pcie=4, counts=True)
+    assert answer([joined, contender("one", 6, 3.3, counts=True)], unstated) == "one"
+    assert answer([joined, contender("slow", 6, 3.4, counts=True)], unstated) == "joined"
+    assert answer([joined, contender("four", 6, 3.3, count=4, pcie=4, counts=True)], unstated) == "joined"
+    # Of several equals it is the one with the fewest cards over PCIe.
+    faster = contender("faster", 7, 1.9, count=4, pcie=4, counts=True)
+    assert answer([joined, contender("one", 6, 3.3, counts=True), faster], unstated) == "one"
 
 
 def test_by_the_piece_a_guides_card_stands_before_what_costs_more_by_the_hour(unstated: Objective) -> None:
@@ -350,6 +373,18 @@ def test_more_gpus_have_to_bring_more(fastest: Objective) -> None:
     one = contender("one", 1, 1)
     assert answer([one, contender("two", 2, 1 / 1.1, count=2)], fastest) == "one"
     assert answer([one, contender("two", 2, 1 / 1.4, count=2)], fastest) == "two"
+
+
+def test_a_service_pays_for_its_gpus_by_the_month_and_needs_no_more_of_them_than_that(
+    unstated: Objective, fastest: Objective
+) -> None:
+    assert unstated.of_work(job=True) is unstated
+    assert unstated.of_work(job=False).merit(2.0, 3.0, 4) == pytest.approx(6.0)
+    assert fastest.of_work(job=False) is fastest
+    balanced = stated("balanced").of_work(job=False)
+    dear, three = contender("dear", 16, 4), contender("three", 2, 16, count=3)
+    assert answer([dear, three], balanced) == "three"
+    assert answer([dear, three], stated("balanced")) == "dear"
 
 
 def test_preferences_cost_a_share_of_the_time_whatever_fewer_gpus_are_forgiven(fastest: Objective) -> None:

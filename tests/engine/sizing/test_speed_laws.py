@@ -472,3 +472,21 @@ def test_uncaptured_graphs_slow_only_the_tokens_beyond_their_limit() -> None:
     )
     assert at_limit == pytest.approx(within, rel=0.01)
     assert half == pytest.approx((at_limit + beyond) / 2, rel=0.02)
+
+
+def test_software_that_is_still_to_be_installed_captures_long_contexts_too() -> None:
+    """Graphs of old releases end at 8,192 tokens: a stated engine without a version may be one of those."""
+
+    def tpot_ms(context: int, **engine: str) -> float:
+        facts: Facts = {
+            "task": "inference",
+            "param_count_b": 8.0,
+            "concurrency": 1,
+            "context_tokens": context,
+            **engine,
+        }
+        return values(job(facts))["tpot_ms"]
+
+    assert tpot_ms(9000) == pytest.approx(tpot_ms(8000), rel=0.02)
+    assert tpot_ms(9000, serving_engine="vllm") > 1.2 * tpot_ms(8000, serving_engine="vllm")
+    assert tpot_ms(8000) == pytest.approx(tpot_ms(8000, serving_engine="vllm"))
