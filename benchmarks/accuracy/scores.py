@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from mapping import memory_beyond
 from reference import GIB
+from row_cards import memory_beyond
 
 
 Row = dict[str, Any]
