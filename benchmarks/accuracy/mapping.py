@@ -13,7 +13,7 @@ from typing import Any
 from row_cards import card_of
 from row_formats import precision_of, sizes_of
 from row_pictures import CLASSES, components_of, pixels_of, short_edge_of, steps_of
-from row_training import has_adapters, offload_of, parallelism_of, training_of
+from row_training import has_adapters, offload_of, parallelism_of, reinforcement_of, training_of
 
 
 Row = dict[str, Any]
@@ -79,6 +79,7 @@ def line_of(row: Row) -> Line:
     # Examples of a library that name no other run in it.
     facts = facts | {"framework": facts.get("framework") or str(row.get("source", {}).get("repo") or "")}
     line |= _serving(facts) if line["task"] == "inference" else training_of(facts)
+    line |= reinforcement_of(facts)
     if line["task"] == "peft_finetuning" and "on attention qkv (DEFAULT)" in str(row.get("note")):
         line.setdefault("lora_targets", "qkv")
     if line["task"] == "inference" and "concurrency" not in line and row.get("measured", {}).get("tokens_per_s"):

@@ -9,6 +9,7 @@ from typing import Any
 Line = dict[str, Any]
 
 _FRAMEWORKS = (
+    ("openrlhf", "openrlhf"),
     ("torchtune", "torchtune"),
     ("litgpt", "litgpt"),
     ("ms-swift", "ms-swift"),
@@ -16,9 +17,11 @@ _FRAMEWORKS = (
     ("unsloth", "unsloth"),
     ("torchtitan", "torchtitan"),
     ("megatron-bridge", "nemo"),
+    # verl over Megatron splits and shards as Megatron does.
     ("megatron", "megatron"),
     ("nemo", "nemo"),
     ("deepspeed", "deepspeed"),
+    ("verl", "verl"),
     ("diffusers", "diffusers"),
     ("peft", "peft"),
     ("hf trainer", "transformers"),
@@ -138,3 +141,21 @@ def has_adapters(facts: dict[str, Any]) -> bool:
     """Whether only adapters are trained."""
     told = f"{facts.get('task_detail', '')} {facts.get('lora', '')}".lower()
     return "lora" in facts or "lora" in told
+
+
+def reinforcement_of(facts: dict[str, Any]) -> Line:
+    """The method of reinforcement learning, the models that it keeps beside the actor, and what is parked."""
+    if facts["task"] != "rl":
+        return {}
+    told = str(facts.get("task_detail") or "").lower()
+    method = next((method for method in ("grpo", "ppo", "dpo") if method in told), None)
+    line: Line = {"rl_method": method} if method else {}
+    rewards = re.search(r"(\d+)m reward model", told)
+    if rewards:  # The critic starts from it.
+        line["critic_params_b"] = int(rewards[1]) / 1000
+        line["resident_params_b"] = facts["params_b"] + int(rewards[1]) / 1000
+    if "all memory optimisations" in str(facts.get("offload")):
+        line |= {"models_take_turns": True, "gradient_checkpointing": "full"}
+    if "offload_optim true" in told:
+        line["models_take_turns"] = True
+    return line

@@ -101,6 +101,17 @@ class OptimizerState(FrozenModel):
     source: str
 
 
+class Rollout(FrozenModel):
+    """How a framework answers prompts while it trains by reinforcement, and which models it keeps beside the actor."""
+
+    here: bool  # on the GPUs that train
+    sleeps: bool  # gives memory back while weights are updated
+    shares_weights: bool = False  # answers with the trained weights themselves
+    share: float | None = None  # of the card, that the engine takes
+    reference: bool = True  # a frozen copy of the actor lies beside it, for every method
+    source: str
+
+
 class Framework(FrozenModel):
     """How a training framework departs from plain Hugging Face behaviour."""
 
@@ -126,6 +137,7 @@ class Framework(FrozenModel):
     trains_around_frozen: bool = False  # frozen weights get gradients too where they are sharded with adapters
     loads_32bit: bool = False  # the base stays in 32 bits unless a precision is named
     pipeline_batch: int | None = None  # micro-batch inside a pipeline, whatever the batch of a step
+    rollout: str | None = None  # of the ways to answer prompts under ``rollouts``
     shards_weights: bool = True  # weights may be spread over data ranks (ZeRO-3, FSDP), or wait in host memory
     source: str
 
@@ -149,6 +161,8 @@ class Training(FrozenModel):
     fragmentation: Constant
     fragmentation_most: Constant
     frameworks: dict[str, Framework]
+    rollouts: dict[str, Rollout]
+    rollout_weights_gb: Constant
 
 
 class Typical(FrozenModel):

@@ -124,6 +124,8 @@ def in_pipeline(job: Job, rows: Rows) -> tuple[Any, Any]:
     """Micro-batch and micro-batches of a step, as the framework sends them through a pipeline."""
     habits = sizing_constants().training.frameworks.get(job.framework or "")
     stated = job.gradient_accumulation or UNBOUND
+    if job.rl_method == "dpo":  # A sample is a pair: the answer preferred and the other pass together.
+        rows = rows._replace(batch=2 * rows.batch)
     batch = habits.pipeline_batch if habits is not None else None
     if batch is None:
         return rows.batch, stated
