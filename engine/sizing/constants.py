@@ -57,6 +57,23 @@ class Mxfp4Padding(FrozenModel):
     source: str
 
 
+class PlainCode(FrozenModel):
+    """What models of transformers take while they serve, by version: eager attention, and caches joined anew."""
+
+    eager_before: str  # attention is eager unless stated
+    score_bytes: float  # of a prompt under eager attention
+    tuples_before: str  # old and new cache are both there in a step
+    source: str
+
+
+class FusedExperts(FrozenModel):
+    """Experts that are one table for each layer, which quantisers of linear layers leave as they are."""
+
+    formats: tuple[str, ...]  # of those quantisers
+    since: str  # version of transformers from which the experts of every model are such a table
+    source: str
+
+
 class RecentPrefill(FrozenModel):
     """From a version on, a prompt's passing through a layer is hardly seen in the peak."""
 
@@ -137,6 +154,8 @@ class Framework(FrozenModel):
     trains_around_frozen: bool = False  # frozen weights get gradients too where they are sharded with adapters
     loads_32bit: bool = False  # the base stays in 32 bits unless a precision is named
     pipeline_batch: int | None = None  # micro-batch inside a pipeline, whatever the batch of a step
+    fuses_attention: bool = False  # whatever the model's own code does
+    quantizes_experts: bool | None = None  # also where these are one table for each layer; None: not known
     rollout: str | None = None  # of the ways to answer prompts under ``rollouts``
     shards_weights: bool = True  # weights may be spread over data ranks (ZeRO-3, FSDP), or wait in host memory
     source: str
@@ -272,7 +291,9 @@ class SizingConstants(FrozenModel):
     engines: dict[str, tuple[EngineReserve, ...]]
     large_card_gb: Constant
     recent_prefill: RecentPrefill
+    plain_code: PlainCode
     mxfp4_padding: Mxfp4Padding
+    fused_experts: FusedExperts
     context: Context
     allocator: Allocator
     collectives_gib: Constant

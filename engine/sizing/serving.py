@@ -18,6 +18,7 @@ from whichgpu.engine.sizing.sharing import (
     routed_params,
     stage_params,
 )
+from whichgpu.engine.sizing.versions import version_numbers
 
 
 GIB = 1.073741824  # decimal GB
@@ -40,7 +41,8 @@ _WEIGHTS_RULE = TermKind(
 )
 _CACHE = TermKind(
     "kv_cache",
-    "sequences x 2 x KV heads on the rank x head size x bytes x (full layers x context + window layers x window)",
+    "sequences x 2 x KV heads on the rank x head size x bytes x (full layers x context + window layers x window);"
+    " twice where a step joins old and new into another cache",
     ("sequences", "context_tokens", "kv_precision", "gb_per_sequence"),
     "vLLM pool / tokens agree to the byte (llm-d-planner); latents are copied on every tensor rank (KAITO, InferSim)",
 )
@@ -52,7 +54,8 @@ _ACTIVATIONS = TermKind(
 )
 _PREFILL = TermKind(
     "activations",
-    "sequences x prompt tokens x (3 x feed-forward width + 3 x hidden) x 2 bytes / tensor ranks",
+    "sequences x prompt tokens x (3 x feed-forward width + 3 x hidden) x 2 bytes / tensor ranks, and 10 bytes a score"
+    " of eager attention; at least what a step holds of the cache twice",
     ("sequences", "input_tokens", "hidden", "intermediate", "tensor"),
     "gate, up and product of one layer live at once: slopes of eight transformers 4.46 runs on Qwen2.5 1.5B-32B",
 )
@@ -79,11 +82,13 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
     outside = np.where(talking, reserve.outside_split_gib, reserve.outside_gib) * GIB
     inputs: tuple[Any, ...] = (shape.params / 1e9, job.weight_precision, weight.body, tensor, pipeline, models)
     parts = [PartColumn(_WEIGHTS if shape.known else _WEIGHTS_RULE, weights, inputs)]
-    cache: Any = 0.0  # An encoder reads its input once and caches nothing.
+    twice, cache = 0.0, np.zeros(len(tensor))  # An encoder reads its input once and caches nothing.
     if job.family != "encoder":
         element, block = constants.kv_cache[job.kv_precision], 1 if job.engine == "transformers" else 16
         cached = cached_bytes_per_sequence(shape, job.context_tokens, element, tensor, block)
-        per_sequence = cached * fullest_stage(shape, pipeline)[0] / 1e9
+        twice = _cache_twice(job, shape)
+        # A whole second cache counts as cache; one layer's keys at another time than a prompt's peak.
+        per_sequence = cached * fullest_stage(shape, pipeline)[0] * (2.0 if twice >= 1.0 else 1.0) / 1e9
         cache = sequences * per_sequence
         parts.append(PartColumn(_CACHE, cache, (sequences, job.context_tokens, job.kv_precision, per_sequence)))
     if reserve.activation_gib > 0:
@@ -91,6 +96,9 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
         parts.append(PartColumn(_ACTIVATIONS, activation, (job.engine, job.engine_version or "unstated", pipeline)))
     else:
         activation = sequences * job.input_tokens * _passing_bytes(shape) / tensor / 1e9 * _prefill_share(job)
+        activation = np.maximum(
+            activation + sequences * _scores_gb(job, shape) / tensor, cache * _cache_twice(job, shape)
+        )
         inputs = (sequences, job.input_tokens, shape.hidden, shape.intermediate, tensor)
         parts.append(PartColumn(_PREFILL, activation, inputs))
     parts.append(PartColumn(_OUTSIDE, outside, (job.engine, ranks)))
@@ -130,10 +138,32 @@ def _passing_bytes(shape: Shape) -> float:
 def _prefill_share(job: Job) -> float:
     """What is seen of a prompt's passing through a layer, by the version of transformers; all where none is stated."""
     recent = sizing_constants().recent_prefill
-    numbers, since = version_numbers(job.engine_version), version_numbers(recent.since)
-    if job.engine != "transformers" or numbers is None or since is None or numbers < since:
+    if job.engine != "transformers" or job.engine_version is None or _older(job.engine_version, recent.since):
         return 1.0
     return recent.share.value
+
+
+def _scores_gb(job: Job, shape: Shape) -> float:
+    """Scores of a prompt's attention in a layer that does not fuse it, in GB."""
+    plain = sizing_constants().plain_code
+    if job.engine != "transformers" or (job.flash_attention and not _older(job.engine_version, plain.eager_before)):
+        return 0.0
+    return shape.heads * job.input_tokens**2 * plain.score_bytes / 1e9
+
+
+def _cache_twice(job: Job, shape: Shape) -> float:
+    """Share of the cache that is there twice at the end of a step: all of it, or one layer's keys."""
+    if job.engine != "transformers":
+        return 0.0
+    own_code = job.model is not None and job.model.concatenates_cache
+    if own_code or _older(job.engine_version, sizing_constants().plain_code.tuples_before):
+        return 1.0
+    return 0.5 / shape.layers
+
+
+def _older(version: str | None, than: str) -> bool:
+    numbers, limit = version_numbers(version), version_numbers(than)
+    return numbers is not None and limit is not None and numbers < limit
 
 
 def granted_gb(job: Job, usable_gb: Any) -> Any:
@@ -270,16 +300,3 @@ def reserve_of(engine: str, version: str | None) -> EngineReserve:
             if limit is not None and numbers < limit:
                 return entry
     return entries[-1]
-
-
-def version_numbers(text: str | None) -> tuple[int, ...] | None:
-    """A version as numbers that compare; None where there is none to read."""
-    if not text:
-        return None
-    numbers: list[int] = []
-    for piece in text.lstrip("v").split(".")[:3]:
-        digits = "".join(char for char in piece if char.isdigit())
-        if not digits:
-            break
-        numbers.append(int(digits[:6]))
-    return tuple(numbers) or None
