@@ -96,9 +96,9 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
         parts.append(PartColumn(_ACTIVATIONS, activation, (job.engine, job.engine_version or "unstated", pipeline)))
     else:
         activation = sequences * job.input_tokens * _passing_bytes(shape) / tensor / 1e9 * _prefill_share(job)
-        activation = np.maximum(
-            activation + sequences * _scores_gb(job, shape) / tensor, cache * _cache_twice(job, shape)
-        )
+        activation = activation + sequences * _scores_gb(job, shape) / tensor
+        if twice < 1.0:
+            activation = np.maximum(activation, cache * twice)
         inputs = (sequences, job.input_tokens, shape.hidden, shape.intermediate, tensor)
         parts.append(PartColumn(_PREFILL, activation, inputs))
     parts.append(PartColumn(_OUTSIDE, outside, (job.engine, ranks)))
