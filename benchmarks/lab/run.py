@@ -40,7 +40,7 @@ from transformers_traced import step
 
 FILE = HERE.parents[1] / "knowledge" / "activation_traces.yaml"
 _HEAD = """# Bytes that real modules keep and take in a training step, traced without a GPU by
-# `benchmarks/lab/run.py --shipped --write` (docs/lab.md). No row of a published run had a part in them; tests hold the
+# `benchmarks/lab/run.py --full --write` (docs/lab.md). No row of a published run had a part in them; tests hold the
 # formulas of the engine against them.
 # layers: bytes per token that one more layer keeps until the backward pass (kept), by the dimension they grow with, and
 #   what one layer works with during it (working); off_pct: how far the sum is from a trace of dimensions that it was
@@ -48,7 +48,8 @@ _HEAD = """# Bytes that real modules keep and take in a training step, traced wi
 # steps: whole steps of a model, GB. networks: bytes per picture.
 # prompts: of serving without gradients: bytes a score, bytes a token over those of three widths, and the share of the
 #   cache that a step holds twice.
-# sharded: what FSDP holds beyond its shards at the peak: how often the root (embedding, head) and one layer; 16 bits.
+# sharded: what FSDP holds beyond its shards at the peak: how often the root (embedding, head) and one unit of
+#   layers, by wrapping plan (units: layers wrapped together; reshards: after the forward pass); 16 bits.
 """
 #: New traces may differ from the tables by this share.
 _SAME = 0.005
