@@ -75,10 +75,15 @@ def layer_bytes_per_token(job: Job, shape: Shape, tensor: Any) -> tuple[Any, Any
     if job.checkpointing == "full" and shape.gated:
         full = _at_work(job, shape, tensor, shared, element, 0.0 if fused else norms / 2.0) + gathered
     if job.checkpointing != "selective" and not job.flash_attention:
-        scores = training.attention_score_bytes.value * shape.heads * job.seq_len_tokens / tensor
+        scores = score_bytes_per_token(job, shape, tensor)
         full += scores
         stored += scores
     return full, stored, hidden * element / shared
+
+
+def score_bytes_per_token(job: Job, shape: Shape, tensor: Any) -> Any:
+    """Bytes of attention's scores that a token takes in a layer which does not fuse them away."""
+    return sizing_constants().training.attention_score_bytes.value * shape.heads * job.seq_len_tokens / tensor
 
 
 def _at_work(job: Job, shape: Shape, tensor: Any, shared: Any, element: float, norm: float) -> Any:

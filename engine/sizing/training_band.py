@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.learning import activations_gb, in_pipeline, logits_gb
+from whichgpu.engine.sizing.learning import activations_gb, in_pipeline, logits_gb, score_bytes_per_token
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, total_gb
 from whichgpu.engine.sizing.rows import Rows
 from whichgpu.engine.sizing.serving import GIB
@@ -105,11 +105,11 @@ def _left_open(job: Job, shape: Shape, rows: Rows, soft: Any) -> Iterator[tuple[
         kept = activations_gb(plain, shape, rows.tensor, rows.pipeline, micro_batch, accumulation)[0]
         yield 0.0, kept * (0.0625 if job.framework else 0.33), "whether activations are recomputed is not stated"
     habits = sizing_constants().training.frameworks.get(job.framework or "")
-    if job.flash_attention and "flash_attention" in job.open_facts and not (habits and habits.fuses_attention):
+    fused = job.checkpointing == "selective" or (habits is not None and habits.fuses_attention)
+    if job.flash_attention and "flash_attention" in job.open_facts and not fused:
         # Older code and some models' own holds the scores of the layer at work, which grow with the square of tokens.
-        eager = replace(job, flash_attention=False)
-        layers = [activations_gb(j, shape, rows.tensor, rows.pipeline, micro_batch, accumulation) for j in (eager, job)]
-        yield 0.0, layers[0][1] - layers[1][1], "whether attention is fused is not stated"
+        scores = micro_batch * job.seq_len_tokens * score_bytes_per_token(job, shape, rows.tensor) / 1e9
+        yield 0.0, scores, "whether attention is fused is not stated"
     experts = _experts_open_gb(job, shape, rows)
     if experts is not None:
         yield 0.0, 0.5 * experts, "whether experts are quantized too is not stated"
