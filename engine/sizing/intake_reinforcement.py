@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from whichgpu.engine.sizing.constants import Framework, Rollout, sizing_constants
+from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.constants_of_training import Framework, Rollout
 from whichgpu.engine.sizing.job import Kind
 from whichgpu.engine.sizing.reading import Reader
 

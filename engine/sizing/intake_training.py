@@ -7,7 +7,8 @@ from typing import Any
 from whichgpu.engine.catalogue import Family, ModelSpec
 from whichgpu.engine.core import Value
 from whichgpu.engine.sizing.composed import composed_network
-from whichgpu.engine.sizing.constants import Framework, sizing_constants
+from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.constants_of_training import Framework
 from whichgpu.engine.sizing.intake_reinforcement import reinforcement_of
 from whichgpu.engine.sizing.job import Kind
 from whichgpu.engine.sizing.reading import TRANSFORMERS, Reader

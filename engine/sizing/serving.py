@@ -10,6 +10,7 @@ from whichgpu.engine.sizing.constants import EngineReserve, WeightFormat, sizing
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
 from whichgpu.engine.sizing.rows import Rows, ceiling
+from whichgpu.engine.sizing.serving_plain import cache_twice, passing_bytes, prefill_share, scores_gb
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.sharing import (
     cached_bytes_per_sequence,
@@ -86,7 +87,7 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
     if job.family != "encoder":
         element, block = constants.kv_cache[job.kv_precision], 1 if job.engine == "transformers" else 16
         cached = cached_bytes_per_sequence(shape, job.context_tokens, element, tensor, block)
-        twice = _cache_twice(job, shape)
+        twice = cache_twice(job, shape)
         # A whole second cache counts as cache; one layer's keys at another time than a prompt's peak.
         per_sequence = cached * fullest_stage(shape, pipeline)[0] * (2.0 if twice >= 1.0 else 1.0) / 1e9
         cache = sequences * per_sequence
@@ -95,8 +96,8 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
         activation = kept_free_gb(job, shape, rows)
         parts.append(PartColumn(_ACTIVATIONS, activation, (job.engine, job.engine_version or "unstated", pipeline)))
     else:
-        activation = sequences * job.input_tokens * _passing_bytes(shape) / tensor / 1e9 * _prefill_share(job)
-        activation = activation + sequences * _scores_gb(job, shape) / tensor
+        activation = sequences * job.input_tokens * passing_bytes(shape) / tensor / 1e9 * prefill_share(job)
+        activation = activation + sequences * scores_gb(job, shape) / tensor
         if twice < 1.0:
             activation = np.maximum(activation, cache * twice)
         inputs = (sequences, job.input_tokens, shape.hidden, shape.intermediate, tensor)
@@ -128,42 +129,6 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
         band_reason=reason,
         method="architecture" if shape.known else "rule of thumb",
     )
-
-
-def _passing_bytes(shape: Shape) -> float:
-    """Bytes that one prompt token holds while it passes through a layer: gate, up and product, and three inputs."""
-    return (3.0 * shape.intermediate + 3.0 * shape.hidden) * 2.0
-
-
-def _prefill_share(job: Job) -> float:
-    """What is seen of a prompt's passing through a layer, by the version of transformers; all where none is stated."""
-    recent = sizing_constants().recent_prefill
-    if job.engine != "transformers" or job.engine_version is None or _older(job.engine_version, recent.since):
-        return 1.0
-    return recent.share.value
-
-
-def _scores_gb(job: Job, shape: Shape) -> float:
-    """Scores of a prompt's attention in a layer that does not fuse it, in GB."""
-    plain = sizing_constants().plain_code
-    if job.engine != "transformers" or (job.flash_attention and not _older(job.engine_version, plain.eager_before)):
-        return 0.0
-    return shape.heads * job.input_tokens**2 * plain.score_bytes / 1e9
-
-
-def _cache_twice(job: Job, shape: Shape) -> float:
-    """Share of the cache that is there twice at the end of a step: all of it, or one layer's keys."""
-    if job.engine != "transformers":
-        return 0.0
-    own_code = job.model is not None and job.model.concatenates_cache
-    if own_code or _older(job.engine_version, sizing_constants().plain_code.tuples_before):
-        return 1.0
-    return 0.5 / shape.layers
-
-
-def _older(version: str | None, than: str) -> bool:
-    numbers, limit = version_numbers(version), version_numbers(than)
-    return numbers is not None and limit is not None and numbers < limit
 
 
 def granted_gb(job: Job, usable_gb: Any) -> Any:
