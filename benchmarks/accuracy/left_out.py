@@ -18,7 +18,7 @@ from scores import memory_score, source_of
 
 from whichgpu.engine.sizing import sizing_constants
 from whichgpu.engine.sizing.composed import composed_network
-from whichgpu.engine.sizing.constants import Constant
+from whichgpu.engine.sizing.constants_of_training import Constant
 
 
 Row = dict[str, Any]

@@ -26,9 +26,10 @@ and Qwen3's speed pages, ms-swift, the FLUX runs, detectron2, mmdetection, mmseg
 which rows stands beside each constant in `knowledge/sizing.yaml`. The split goes by source, never by row (`scores.py`);
 a page with several tables is split by table. **Seen** rows gave no constant its value, but they were read when mistakes
 of structure were looked for: axolotl's, PEFT's, Baichuan's, CogVideoX's and llama-recipes' rows and the Whisper run led
-to mended formulas and bands. **Kept apart** are Cosmos-Predict2, the x-flux issue, the benchmark of odyn-network,
-Qwen-72B served and Qwen2's memory page: no formula, constant or band was changed for them, although their errors stood
-in earlier editions of this page. The rows kept apart are the best guess at how figures for new sources come out.
+to mended formulas and bands. **Kept apart** are Cosmos-Predict2, the x-flux issue, the benchmark of odyn-network
+and Qwen2's memory page: no formula, constant or band was changed for them, although their errors stood in earlier
+editions of this page. The rows kept apart are the best guess at how figures for new sources come out. Qwen-72B served
+is seen: its figures led to the cache that is joined anew with each token.
 """
 
 

@@ -32,6 +32,7 @@ import transformers
 from fitting import layer
 from grid import SAMPLE, SAMPLE_STEPS, SHIPPED, STEPS, every_cell
 from pictures import NETWORKS, SAMPLE_NETWORKS, Network, network_row
+from prompts import PROMPTS, prompt_row
 from sharded import SHARDED, sharded_row
 from tracer import Step
 from transformers_traced import step
@@ -39,13 +40,16 @@ from transformers_traced import step
 
 FILE = HERE.parents[1] / "knowledge" / "activation_traces.yaml"
 _HEAD = """# Bytes that real modules keep and take in a training step, traced without a GPU by
-# `benchmarks/lab/run.py --shipped --write` (docs/lab.md). No row of a published run had a part in them; tests hold the
+# `benchmarks/lab/run.py --full --write` (docs/lab.md). No row of a published run had a part in them; tests hold the
 # formulas of the engine against them.
 # layers: bytes per token that one more layer keeps until the backward pass (kept), by the dimension they grow with, and
 #   what one layer works with during it (working); off_pct: how far the sum is from a trace of dimensions that it was
 #   not solved on.
 # steps: whole steps of a model, GB. networks: bytes per picture.
-# sharded: what FSDP holds beyond its shards at the peak: how often the root (embedding, head) and one layer; 16 bits.
+# prompts: of serving without gradients: bytes a score, bytes a token over those of three widths, and the share of the
+#   cache that a step holds twice.
+# sharded: what FSDP holds beyond its shards at the peak: how often the root (embedding, head) and one unit of
+#   layers, by wrapping plan (units: layers wrapped together; reshards: after the forward pass); 16 bits.
 """
 #: New traces may differ from the tables by this share.
 _SAME = 0.005
@@ -61,7 +65,7 @@ def main() -> int:
     steps, networks = (SAMPLE_STEPS, SAMPLE_NETWORKS) if cells is SAMPLE else (STEPS, NETWORKS)
     begun = time.process_time()
     # A run that was cut short goes on from what is written.
-    found: dict[str, Any] = {"layers": [], "steps": [], "networks": [], "sharded": []}
+    found: dict[str, Any] = {"layers": [], "steps": [], "networks": [], "sharded": [], "prompts": []}
     if options.write and FILE.exists():
         found |= {part: rows for part, rows in yaml.safe_load(FILE.read_text(encoding="utf-8")).items() if rows}
     found["made_with"] = _versions()
@@ -69,6 +73,8 @@ def main() -> int:
         _keep(
             found, "networks", {"network": network.name, **_trained(network)}, options, lambda n=network: network_row(n)
         )
+    for prompt in PROMPTS:
+        _keep(found, "prompts", asdict(prompt), options, lambda p=prompt: prompt_row(p))
     for stack in SHARDED:
         _keep(found, "sharded", asdict(stack), options, lambda s=stack: sharded_row(s))
     for architecture, technique in cells:
@@ -107,7 +113,11 @@ def _keep(
     """Trace a row that is not there yet, and write it at once."""
     if any(all(row.get(name) == value for name, value in known.items()) for row in found[part]):
         return
-    row = {**known, **made(), "trace": _TRACED_BY[part]}
+    try:
+        row = {**known, **made(), "trace": _TRACED_BY[part]}
+    except RuntimeError as error:  # A cell that fake tensors cannot trace is named, and the others go on.
+        print(f"not traced: {known}: {str(error).splitlines()[0][:120]}", flush=True)
+        return
     found[part].append(row)
     print(row, flush=True)
     if options.write:
@@ -120,6 +130,7 @@ _TRACED_BY = {
     "steps": "benchmarks/lab/transformers_traced.py",
     "networks": "benchmarks/lab/pictures.py",
     "sharded": "benchmarks/lab/sharded.py",
+    "prompts": "benchmarks/lab/prompts.py",
 }
 
 
@@ -129,7 +140,7 @@ def _versions() -> dict[str, str]:
 
 def _dumped(found: dict[str, Any]) -> str:
     lines = [yaml.safe_dump({"made_with": found["made_with"]}, sort_keys=False)]
-    for name in ("layers", "steps", "networks", "sharded"):
+    for name in ("layers", "steps", "networks", "sharded", "prompts"):
         rows = "".join(
             f"  - {yaml.safe_dump(row, default_flow_style=True, sort_keys=False, width=10**6)}" for row in found[name]
         )
@@ -140,9 +151,15 @@ def _dumped(found: dict[str, Any]) -> str:
 def _compared(found: dict[str, Any]) -> int:
     held = yaml.safe_load(FILE.read_text(encoding="utf-8"))
     worst = 0.0
-    for part, key in (("layers", "kept"), ("steps", "peak_gb"), ("networks", "kept"), ("sharded", "layer")):
+    for part, key in (
+        ("layers", "kept"),
+        ("steps", "peak_gb"),
+        ("networks", "kept"),
+        ("sharded", "layer"),
+        ("prompts", "score"),
+    ):
         for row in found[part]:
-            mine = [old for old in held[part] if all(old.get(k) == row.get(k) for k in _NAMES if k in row)]
+            mine = [old for old in held.get(part) or () if all(old.get(k) == row.get(k) for k in _NAMES if k in row)]
             if mine:
                 worst = max(worst, _apart(mine[0][key], row[key]))
     print(f"differ from {FILE.name} by at most {100 * worst:.2f} %")
@@ -150,7 +167,10 @@ def _compared(found: dict[str, Any]) -> int:
 
 
 #: What a row is known by.
-_NAMES = ("module", "technique", "model", "seq", "batch", "network", "precision", "learns", "hidden", "layers", "ranks")
+_NAMES = (
+    *("module", "technique", "model", "seq", "batch", "network", "precision", "learns", "hidden", "layers", "ranks"),
+    *("architecture", "attention", "units", "reshards"),
+)
 
 
 def _apart(old: Any, new: Any) -> float:

@@ -6,7 +6,7 @@ parameters, gathered buffers, gradients and what is sent apart.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -26,9 +26,23 @@ class Sharded:
     layers: int
     vocab: int
     ranks: int
+    units: int = 1  # layers that are wrapped together
+    reshards: bool = True  # after the forward pass; else whole weights stay, as under ZeRO-2
 
 
-SHARDED: tuple[Sharded, ...] = (Sharded(1024, 6, 4096, 8), Sharded(1024, 12, 4096, 8), Sharded(2048, 6, 2048, 4))
+_PLAIN = Sharded(1024, 6, 4096, 8)
+SHARDED: tuple[Sharded, ...] = (
+    _PLAIN,
+    Sharded(1024, 12, 4096, 8),
+    Sharded(2048, 6, 2048, 4),
+    replace(_PLAIN, ranks=2),
+    replace(_PLAIN, ranks=64),
+    replace(_PLAIN, units=2),
+    replace(_PLAIN, layers=12, units=2),
+    replace(_PLAIN, layers=12, units=3),
+    replace(_PLAIN, reshards=False),
+    replace(_PLAIN, layers=12, reshards=False),
+)
 
 
 class _Layer(torch.nn.Module):
@@ -58,7 +72,7 @@ class _Stack(torch.nn.Module):
 
 
 def sharded_row(cell: Sharded) -> dict[str, Any]:
-    """Bytes beyond the shards at the peak of the second step: as often the root, and as often one layer.
+    """Bytes beyond the shards at the peak of the second step: as often the root, and as often one unit of layers.
 
     Everything is in 16 bits. The peak is in the backward pass while a layer is at least as large as the root.
     """
@@ -69,8 +83,11 @@ def sharded_row(cell: Sharded) -> dict[str, Any]:
     try:
         with FakeTensorMode():
             stack, words = _Stack(cell), torch.zeros(1, 8, dtype=torch.long)
-            for layer in stack.layers:
-                fully_shard(layer, mesh=mesh)
+            layers = list(stack.layers)
+            for first in range(0, cell.layers, cell.units):
+                unit = layers[first : first + cell.units]
+                wrapped = unit if cell.units > 1 else unit[0]
+                fully_shard(wrapped, mesh=mesh, reshard_after_forward=cell.reshards)
             fully_shard(stack, mesh=mesh)
             tracker = FSDPMemTracker(stack)
             with tracker:
@@ -85,5 +102,5 @@ def sharded_row(cell: Sharded) -> dict[str, Any]:
         dist.destroy_process_group()
     named = {str(getattr(kind, "value", kind)): size for kind, size in parts.items()}
     beyond = sum(named.get(name, 0) for name in ("Unsharded Param", "All Gather", "Temp", "Reduce Scatter"))
-    root, layer_bytes = 2 * 2 * cell.vocab * cell.hidden, 2 * 8 * cell.hidden**2
+    root, layer_bytes = 2 * 2 * cell.vocab * cell.hidden, 2 * 8 * cell.hidden**2 * cell.units
     return {"root": 1.0, "layer": round((beyond - root) / layer_bytes, 2)}

@@ -25,6 +25,8 @@ PARTS = {
     "adapters": "adapters (LoRA)",
     "optimizer_step": "working space of the optimizer's step",
     "frozen_components": "parts of the model that are not trained",
+    "critic": "critic that learns beside the model",
+    "rollout_engine": "engine that answers prompts",
     "gathered_layer": "the layer that is gathered from the other GPUs",
     "dequantised_layer": "the layer that is unpacked to compute with",
     "graphs": "recorded GPU graphs",

@@ -81,7 +81,7 @@ def look_up_model(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: 
             raise InputError(
                 Problem(
                     "unknown-model",
-                    f"no model is called {str(name)!r}",
+                    _nothing_there(str(name)),
                     fact="model_name",
                     nearest=match.nearest,
                     fix="name one that 'whichgpu models' lists, or add param_count_b (billions of parameters)",
@@ -91,6 +91,13 @@ def look_up_model(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: 
     if match.how != "part of the name":  # What is named after a model may have been made larger or smaller.
         check_against_model(given, spec)
     return _found(spec, match.weight_precision, vocabulary, str(name))
+
+
+def _nothing_there(name: str) -> str:
+    """What to say of a name that leads to no model; one that is written as a path is looked for as a file."""
+    if name.startswith(("/", "./", "../", "~")) or name.endswith(".json"):
+        return f"there is no file or folder {name!r} with a model's configuration"
+    return f"no model is called {name!r}"
 
 
 def model_read(name: str, knowledge: Knowledge) -> ModelSpec | None:

@@ -141,6 +141,7 @@ class ModelSpec(FrozenModel):
     full_attention_layers: int | None = None  # layers whose KV grows with the whole context
     sliding_layers: int | None = None  # layers whose KV stops at the window
     linear_layers: int | None = None  # layers with a fixed state (Mamba, linear attention)
+    concatenates_cache: bool = False  # its own code joins old and new keys and values into a new cache at each step
     moe: Moe | None = None
     mla: Mla | None = None
     native_precision: str | None = None  # mxfp4, fp8 where the published weights are

@@ -6,15 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from whichgpu.engine.core import FrozenModel, read_constants, traceable
-
-
-class Constant(FrozenModel):
-    """One number and where it comes from."""
-
-    value: float
-    source: str
-    rests_on: tuple[str, ...] = ()  # published sources whose rows it was chosen on; none: it is counted or quoted
-    prior: float | None = None  # what is taken where the rows of those sources are left out; None: it stays
+from whichgpu.engine.sizing.constants_of_training import Constant, Training
 
 
 class Default(FrozenModel):
@@ -57,6 +49,23 @@ class Mxfp4Padding(FrozenModel):
     source: str
 
 
+class PlainCode(FrozenModel):
+    """What models of transformers take while they serve, by version: eager attention, and caches joined anew."""
+
+    eager_before: str  # attention is eager unless stated
+    score_bytes: float  # of a prompt under eager attention
+    tuples_before: str  # old and new cache are both there in a step
+    source: str
+
+
+class FusedExperts(FrozenModel):
+    """Experts that are one table for each layer, which quantisers of linear layers leave as they are."""
+
+    formats: tuple[str, ...]  # of those quantisers
+    since: str  # version of transformers from which the experts of every model are such a table
+    source: str
+
+
 class RecentPrefill(FrozenModel):
     """From a version on, a prompt's passing through a layer is hardly seen in the peak."""
 
@@ -82,73 +91,6 @@ class Allocator(FrozenModel):
     sharded: float
     serving: float
     source: str
-
-
-class Recipe(FrozenModel):
-    """Bytes per trained parameter, without the optimiser's moments."""
-
-    weights: float
-    gradients: float
-    master: float
-    source: str
-
-
-class OptimizerState(FrozenModel):
-    """Bytes of moments per trained parameter."""
-
-    moments: float
-    halves: bool
-    source: str
-
-
-class Framework(FrozenModel):
-    """How a training framework departs from plain Hugging Face behaviour."""
-
-    chunked_loss: bool = False
-    chunked_loss_in_examples: bool = False  # chunked in its examples, not by default
-    fused_loss: bool = False
-    releases_gradients: bool = False
-    foreach: bool = True
-    checkpointing: str | None = None
-    targets: str | None = None
-    rank: int | None = None
-    seq_len: int | None = None  # tokens of a sample
-    recipe: str | None = None
-    recipe_full: str | None = None  # of full fine-tuning only
-    sequence_parallel: bool | None = None  # beside tensor parallelism
-    frees_logits: bool = False  # logits in 16 bits are gone when the backward pass begins
-    every_second_product: bool = False  # selective checkpointing keeps outputs of every second matrix product only
-    offloads_checkpoints: bool = False  # what is recomputed from waits in host memory
-    varying_lengths: bool = False  # samples are padded to the longest of their batch, not to one length
-    gradient_bytes: float | None = None
-    adapter_bytes: float | None = None
-    batch: int | None = None  # its default micro-batch
-    trains_around_frozen: bool = False  # frozen weights get gradients too where they are sharded with adapters
-    loads_32bit: bool = False  # the base stays in 32 bits unless a precision is named
-    pipeline_batch: int | None = None  # micro-batch inside a pipeline, whatever the batch of a step
-    shards_weights: bool = True  # weights may be spread over data ranks (ZeRO-3, FSDP), or wait in host memory
-    source: str
-
-
-class Training(FrozenModel):
-    """Constants of training memory."""
-
-    recipes: dict[str, Recipe]
-    optimizers: dict[str, OptimizerState]
-    foreach_workspace: Constant
-    norm_bytes: Constant
-    logit_bytes: Constant
-    logit_bytes_compiled: Constant
-    logit_bytes_16bit: Constant
-    chunked_loss_chunks: Constant
-    attention_score_bytes: Constant
-    selective_share: Constant
-    largest_layer_bytes: Constant
-    fetched_layer_bytes: Constant
-    adapter_bytes: Constant
-    fragmentation: Constant
-    fragmentation_most: Constant
-    frameworks: dict[str, Framework]
 
 
 class Typical(FrozenModel):
@@ -258,7 +200,9 @@ class SizingConstants(FrozenModel):
     engines: dict[str, tuple[EngineReserve, ...]]
     large_card_gb: Constant
     recent_prefill: RecentPrefill
+    plain_code: PlainCode
     mxfp4_padding: Mxfp4Padding
+    fused_experts: FusedExperts
     context: Context
     allocator: Allocator
     collectives_gib: Constant

@@ -8,6 +8,7 @@ from whichgpu.engine.catalogue import Family, ModelSpec
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Kind
 from whichgpu.engine.sizing.reading import Reader
+from whichgpu.engine.sizing.versions import version_numbers
 
 
 #: The program of Whisper's authors, whose weights take more than other programs'.
@@ -20,10 +21,11 @@ _NARROW = 1.1
 def serving_of(reader: Reader, kind: Kind, family: Family, model: ModelSpec | None) -> dict[str, Any]:
     """The fields of a job that serving reads; training takes their defaults."""
     context, asked, output, concurrency, engine = _lengths(reader, kind, family, model)
+    precision = _weight_precision(reader, kind, model)
     return {
-        "weight_precision": _weight_precision(reader, kind, model),
+        "weight_precision": precision,
         "kv_precision": _kv_precision(reader),
-        "expert_precision": reader.text("expert_precision"),
+        "expert_precision": _expert_precision(reader, kind, model, precision, engine),
         "text_encoder_precision": reader.text("text_encoder_precision"),
         "encoders_cached": reader.flag("encoders_cached"),
         "sliced_decoding": bool(reader.flag("sliced_decoding")),
@@ -122,6 +124,21 @@ def _engine_of_networks(reader: Reader, family: Family) -> str:
     if family == "speech":
         return reader.assume("serving_engine", "vllm", "servers of language models recognise speech in batches as well")
     return "diffusers" if family.startswith("diffusion") else "transformers"
+
+
+def _expert_precision(reader: Reader, kind: Kind, model: ModelSpec | None, precision: str, engine: str) -> str | None:
+    """As stated; 16 bits where a quantiser of linear layers leaves experts that are one table; None: as the rest."""
+    stated = reader.text("expert_precision")
+    fused = sizing_constants().fused_experts
+    if stated is not None or model is None or model.moe is None or precision not in fused.formats:
+        return stated
+    if kind == "inference":
+        version, since = version_numbers(reader.text("serving_engine_version")), version_numbers(fused.since)
+        skipped = engine == "transformers" and (version is None or since is None or version >= since)
+    else:
+        habits = sizing_constants().training.frameworks.get(reader.text("training_framework") or "")
+        skipped = habits is not None and habits.quantizes_experts is False
+    return reader.assume("expert_precision", "bf16", fused.source) if skipped else None
 
 
 def _draft_acceptance(reader: Reader) -> float:

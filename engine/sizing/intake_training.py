@@ -7,7 +7,9 @@ from typing import Any
 from whichgpu.engine.catalogue import Family, ModelSpec
 from whichgpu.engine.core import Value
 from whichgpu.engine.sizing.composed import composed_network
-from whichgpu.engine.sizing.constants import Framework, sizing_constants
+from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.constants_of_training import Framework
+from whichgpu.engine.sizing.intake_reinforcement import reinforcement_of
 from whichgpu.engine.sizing.job import Kind
 from whichgpu.engine.sizing.reading import TRANSFORMERS, Reader
 
@@ -55,7 +57,7 @@ def training_of(
         "lora_rank_stated": reader.known("lora_rank"),
         "lora_targets": _lora_targets(reader, kind, family, habits),
         "trains_embeddings": bool(reader.flag("trains_embeddings")),
-        "resident_params_b": reader.number("resident_params_b") or 0.0,
+        **reinforcement_of(reader, kind, habits, params_b),
         "framework": framework,
         "master_open": _master_open(reader, kind, framework_known=habits is not None),
         "data_parallel": None if data is None else data * ranks,

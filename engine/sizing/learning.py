@@ -75,10 +75,15 @@ def layer_bytes_per_token(job: Job, shape: Shape, tensor: Any) -> tuple[Any, Any
     if job.checkpointing == "full" and shape.gated:
         full = _at_work(job, shape, tensor, shared, element, 0.0 if fused else norms / 2.0) + gathered
     if job.checkpointing != "selective" and not job.flash_attention:
-        scores = training.attention_score_bytes.value * shape.heads * job.seq_len_tokens / tensor
+        scores = score_bytes_per_token(job, shape, tensor)
         full += scores
         stored += scores
     return full, stored, hidden * element / shared
+
+
+def score_bytes_per_token(job: Job, shape: Shape, tensor: Any) -> Any:
+    """Bytes of attention's scores that a token takes in a layer which does not fuse them away."""
+    return sizing_constants().training.attention_score_bytes.value * shape.heads * job.seq_len_tokens / tensor
 
 
 def _at_work(job: Job, shape: Shape, tensor: Any, shared: Any, element: float, norm: float) -> Any:
@@ -124,6 +129,8 @@ def in_pipeline(job: Job, rows: Rows) -> tuple[Any, Any]:
     """Micro-batch and micro-batches of a step, as the framework sends them through a pipeline."""
     habits = sizing_constants().training.frameworks.get(job.framework or "")
     stated = job.gradient_accumulation or UNBOUND
+    if job.rl_method == "dpo":  # A sample is a pair: the answer preferred and the other pass together.
+        rows = rows._replace(batch=2 * rows.batch)
     batch = habits.pipeline_batch if habits is not None else None
     if batch is None:
         return rows.batch, stated

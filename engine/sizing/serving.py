@@ -10,6 +10,7 @@ from whichgpu.engine.sizing.constants import EngineReserve, WeightFormat, sizing
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
 from whichgpu.engine.sizing.rows import Rows, ceiling
+from whichgpu.engine.sizing.serving_plain import cache_twice, passing_bytes, prefill_share, scores_gb
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.sharing import (
     cached_bytes_per_sequence,
@@ -18,6 +19,7 @@ from whichgpu.engine.sizing.sharing import (
     routed_params,
     stage_params,
 )
+from whichgpu.engine.sizing.versions import version_numbers
 
 
 GIB = 1.073741824  # decimal GB
@@ -40,7 +42,8 @@ _WEIGHTS_RULE = TermKind(
 )
 _CACHE = TermKind(
     "kv_cache",
-    "sequences x 2 x KV heads on the rank x head size x bytes x (full layers x context + window layers x window)",
+    "sequences x 2 x KV heads on the rank x head size x bytes x (full layers x context + window layers x window);"
+    " twice where a step joins old and new into another cache",
     ("sequences", "context_tokens", "kv_precision", "gb_per_sequence"),
     "vLLM pool / tokens agree to the byte (llm-d-planner); latents are copied on every tensor rank (KAITO, InferSim)",
 )
@@ -52,7 +55,8 @@ _ACTIVATIONS = TermKind(
 )
 _PREFILL = TermKind(
     "activations",
-    "sequences x prompt tokens x (3 x feed-forward width + 3 x hidden) x 2 bytes / tensor ranks",
+    "sequences x prompt tokens x (3 x feed-forward width + 3 x hidden) x 2 bytes / tensor ranks, and 10 bytes a score"
+    " of eager attention; at least what a step holds of the cache twice",
     ("sequences", "input_tokens", "hidden", "intermediate", "tensor"),
     "gate, up and product of one layer live at once: slopes of eight transformers 4.46 runs on Qwen2.5 1.5B-32B",
 )
@@ -79,18 +83,23 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
     outside = np.where(talking, reserve.outside_split_gib, reserve.outside_gib) * GIB
     inputs: tuple[Any, ...] = (shape.params / 1e9, job.weight_precision, weight.body, tensor, pipeline, models)
     parts = [PartColumn(_WEIGHTS if shape.known else _WEIGHTS_RULE, weights, inputs)]
-    cache: Any = 0.0  # An encoder reads its input once and caches nothing.
+    twice, cache = 0.0, np.zeros(len(tensor))  # An encoder reads its input once and caches nothing.
     if job.family != "encoder":
         element, block = constants.kv_cache[job.kv_precision], 1 if job.engine == "transformers" else 16
         cached = cached_bytes_per_sequence(shape, job.context_tokens, element, tensor, block)
-        per_sequence = cached * fullest_stage(shape, pipeline)[0] / 1e9
+        twice = cache_twice(job, shape)
+        # A whole second cache counts as cache; one layer's keys at another time than a prompt's peak.
+        per_sequence = cached * fullest_stage(shape, pipeline)[0] * (2.0 if twice >= 1.0 else 1.0) / 1e9
         cache = sequences * per_sequence
         parts.append(PartColumn(_CACHE, cache, (sequences, job.context_tokens, job.kv_precision, per_sequence)))
     if reserve.activation_gib > 0:
         activation = kept_free_gb(job, shape, rows)
         parts.append(PartColumn(_ACTIVATIONS, activation, (job.engine, job.engine_version or "unstated", pipeline)))
     else:
-        activation = sequences * job.input_tokens * _passing_bytes(shape) / tensor / 1e9 * _prefill_share(job)
+        activation = sequences * job.input_tokens * passing_bytes(shape) / tensor / 1e9 * prefill_share(job)
+        activation = activation + sequences * scores_gb(job, shape) / tensor
+        if twice < 1.0:
+            activation = np.maximum(activation, cache * twice)
         inputs = (sequences, job.input_tokens, shape.hidden, shape.intermediate, tensor)
         parts.append(PartColumn(_PREFILL, activation, inputs))
     parts.append(PartColumn(_OUTSIDE, outside, (job.engine, ranks)))
@@ -120,20 +129,6 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
         band_reason=reason,
         method="architecture" if shape.known else "rule of thumb",
     )
-
-
-def _passing_bytes(shape: Shape) -> float:
-    """Bytes that one prompt token holds while it passes through a layer: gate, up and product, and three inputs."""
-    return (3.0 * shape.intermediate + 3.0 * shape.hidden) * 2.0
-
-
-def _prefill_share(job: Job) -> float:
-    """What is seen of a prompt's passing through a layer, by the version of transformers; all where none is stated."""
-    recent = sizing_constants().recent_prefill
-    numbers, since = version_numbers(job.engine_version), version_numbers(recent.since)
-    if job.engine != "transformers" or numbers is None or since is None or numbers < since:
-        return 1.0
-    return recent.share.value
 
 
 def granted_gb(job: Job, usable_gb: Any) -> Any:
@@ -270,16 +265,3 @@ def reserve_of(engine: str, version: str | None) -> EngineReserve:
             if limit is not None and numbers < limit:
                 return entry
     return entries[-1]
-
-
-def version_numbers(text: str | None) -> tuple[int, ...] | None:
-    """A version as numbers that compare; None where there is none to read."""
-    if not text:
-        return None
-    numbers: list[int] = []
-    for piece in text.lstrip("v").split(".")[:3]:
-        digits = "".join(char for char in piece if char.isdigit())
-        if not digits:
-            break
-        numbers.append(int(digits[:6]))
-    return tuple(numbers) or None

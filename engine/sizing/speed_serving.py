@@ -14,12 +14,12 @@ from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.rows import Floats, Ints, Rows
-from whichgpu.engine.sizing.serving import version_numbers
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.sharing import cached_bytes_per_sequence, expert_sharers, routed_params
 from whichgpu.engine.sizing.speed_constants import EngineSteps, speed_constants
 from whichgpu.engine.sizing.speed_links import Split, all_reduce_s, choose
 from whichgpu.engine.sizing.speed_peaks import is_gguf, is_unpacked, serving_precisions
+from whichgpu.engine.sizing.versions import version_numbers
 
 
 class Load(NamedTuple):

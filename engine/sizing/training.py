@@ -10,6 +10,7 @@ from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.learning import activations_gb, adapter_params, in_pipeline, logits_gb
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn
+from whichgpu.engine.sizing.reinforcement import beside_the_actor, rollout_part, rollout_spare
 from whichgpu.engine.sizing.rows import Rows
 from whichgpu.engine.sizing.serving import layer_bytes
 from whichgpu.engine.sizing.shape import Shape
@@ -27,7 +28,6 @@ from whichgpu.engine.sizing.training_terms import (
     LOGITS,
     OPTIMIZER,
     RELEASED,
-    RESIDENT,
     STEP,
     TRAINED_ENDS,
     WEIGHTS,
@@ -65,9 +65,7 @@ def training_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
             end_params / tensor,
         )
         workspace, released = trained_states(job, block, rows, parts)
-    if job.resident_params_b:
-        over = shards(rows)[0] * tensor * pipeline
-        parts.append(PartColumn(RESIDENT, job.resident_params_b * 2.0 / over, (job.resident_params_b, over)))
+    parts += beside_the_actor(job, shape, rows, _on_rank(job, shape, rows, layer_params, end_params))
     kept, one_layer = activations_gb(job, shape, tensor, pipeline, micro_batch, accumulation)
     activations = kept + one_layer
     settings = (micro_batch, job.seq_len_tokens, job.checkpointing, job.flash_attention, tensor, pipeline)
@@ -83,7 +81,11 @@ def training_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
         excess = np.maximum(0.0, released + one_layer - freed)
         parts.append(PartColumn(RELEASED, excess, (shape.params / 1e9, state_bytes(job).gradients, shards(rows)[1])))
     parts.append(step_part(workspace, freed))
-    return finished(job, parts, rows, known=shape.known, soft=freed)
+    spare: Any = 0.0
+    if job.rollout_here:
+        parts.append(rollout_part(job, shape, rows, parts))
+        spare = rollout_spare(job, shape, rows, parts)
+    return finished(job, parts, rows, known=shape.known, soft=freed, less_gb=spare)
 
 
 def step_part(workspace: Any, freed: Any) -> PartColumn:

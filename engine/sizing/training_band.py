@@ -10,12 +10,12 @@ from msgspec.structs import replace
 
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.learning import activations_gb, in_pipeline, logits_gb
+from whichgpu.engine.sizing.learning import activations_gb, in_pipeline, logits_gb, score_bytes_per_token
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, total_gb
 from whichgpu.engine.sizing.rows import Rows
 from whichgpu.engine.sizing.serving import GIB
 from whichgpu.engine.sizing.shape import Shape
-from whichgpu.engine.sizing.states import allocator_share
+from whichgpu.engine.sizing.states import allocator_share, shards
 from whichgpu.engine.sizing.training_terms import ADAPTERS, ALLOCATOR, CONTEXT, FROZEN, GRADIENTS, OPTIMIZER, WEIGHTS
 
 
@@ -104,7 +104,27 @@ def _left_open(job: Job, shape: Shape, rows: Rows, soft: Any) -> Iterator[tuple[
         plain = replace(job, checkpointing="none")
         kept = activations_gb(plain, shape, rows.tensor, rows.pipeline, micro_batch, accumulation)[0]
         yield 0.0, kept * (0.0625 if job.framework else 0.33), "whether activations are recomputed is not stated"
+    habits = sizing_constants().training.frameworks.get(job.framework or "")
+    fused = job.checkpointing == "selective" or (habits is not None and habits.fuses_attention)
+    if job.flash_attention and "flash_attention" in job.open_facts and not fused:
+        # Older code and some models' own holds the scores of the layer at work, which grow with the square of tokens.
+        scores = micro_batch * job.seq_len_tokens * score_bytes_per_token(job, shape, rows.tensor) / 1e9
+        yield 0.0, scores, "whether attention is fused is not stated"
+    experts = _experts_open_gb(job, shape, rows)
+    if experts is not None:
+        yield 0.0, 0.5 * experts, "whether experts are quantized too is not stated"
     if job.loss_assumed:
         # A chunked loss is the framework's habit, which a run may not have.
         whole = logits_gb(replace(job, chunked_loss=False), shape, rows.tensor, micro_batch)
         yield 0.0, 0.5 * whole, "whether the loss is fused is not stated"
+
+
+def _experts_open_gb(job: Job, shape: Shape, rows: Rows) -> Any:
+    """What experts in 16 bits would take more on each GPU, where nobody says whether they are quantised; else None."""
+    constants = sizing_constants()
+    habits = constants.training.frameworks.get(job.framework or "")
+    told = job.expert_precision is not None or (habits is not None and habits.quantizes_experts is not None)
+    if told or not job.peft or not shape.expert_params or job.weight_precision not in constants.fused_experts.formats:
+        return None
+    more = 2.0 - constants.weights[job.weight_precision].body
+    return shape.expert_params * more / (rows.tensor * rows.pipeline * shards(rows)[0]) / 1e9

@@ -52,6 +52,19 @@ RESIDENT = TermKind(
     ("parameters_b", "shards"),
     "reference and reward models of reinforcement learning in 16 bits (DeepSpeed-Chat, verl)",
 )
+CRITIC = TermKind(
+    "critic",
+    "parameters of the critic x (weights + gradients + optimiser state), each over its shards",
+    ("parameters_b", "weight_shards", "gradient_shards", "state_shards"),
+    "PPO trains a value model as it trains the policy (verl critic/critic.yaml, OpenRLHF train_ppo_ray.py)",
+)
+ROLLOUT = TermKind(
+    "rollout_engine",
+    "weights in 16 bits and cache of the engine that answers prompts, beside the step or, where it sleeps, beside what"
+    " the step leaves; with a fixed share of the card, what the smallest card that holds both takes more",
+    ("engine_gb", "rollout_tensor", "share", "sleeps"),
+    "vLLM sleep mode: weights and cache are released, graphs and libraries stay; verl rollout.yaml",
+)
 LIVE_LAYER = TermKind(
     "gathered_layer",
     "parameters of the largest layer x bytes, gathered while it runs; under FSDP two layers, the gradients of one as"

@@ -20,6 +20,8 @@ TOLERANCE = 0.05
 #: And by this where docs/lab.md says what they leave out: own inputs of adapters, copies for experts, casts.
 WIDE_TOLERANCE = 0.15
 _WIDE = {"targets", "attention", "checkpointing", "tensor"}
+#: Of two such techniques at once, and of other modules than Llama's.
+WIDEST_TOLERANCE = 0.2
 #: Traced techniques of which the formulas know nothing: weight-decomposed adapters, norms of query and key.
 _UNKNOWN = {"dora"}
 _MODULES = {"llama": "gated", "mixtral": "gated", "vit": "plain"}
@@ -41,9 +43,18 @@ def traces():
 def _rows():
     for row in traces()["layers"]:
         technique = row["technique"]
-        casts = technique["recipe"] == "autocast" and "checkpointing" in technique  # Checkpoints in 32 bits.
-        if row["module"] in _MODULES and not casts and not _UNKNOWN & set(technique):
+        if row["module"] in _MODULES and not _apart(row["module"], technique) and not _UNKNOWN & set(technique):
             yield pytest.param(row, id=f"{row['module']}-" + "-".join(map(str, technique.values())))
+
+
+def _apart(module, technique):
+    """Cells that docs/lab.md names as apart from the formulas, with their reasons."""
+    plain, eager = module == "llama", technique.get("attention") == "eager"
+    if technique["recipe"] == "autocast" and "checkpointing" in technique:
+        return True  # Checkpoints in 32 bits.
+    if technique.get("checkpointing") == "selective":
+        return eager or not plain  # Which products are kept is the module's own matter.
+    return technique["recipe"] == "autocast" and module == "mixtral"  # Grouped products of experts in 32 bits.
 
 
 def _job(technique, seq):
@@ -98,8 +109,10 @@ def test_a_layer_keeps_what_was_traced(row, dims):
     shape = _shape(row["module"], hidden, query, values, wide, heads, routed)
     _, stored, checkpoint = layer_bytes_per_token(job, shape, tensor)
     held = checkpoint if job.checkpointing == "full" else 0.0 if job.checkpointing == "offloaded" else stored
-    wide = _WIDE & set(technique) or row["module"] != "llama" or technique["recipe"] == "autocast"
-    assert float(held) == pytest.approx(kept, rel=WIDE_TOLERANCE if wide else TOLERANCE, abs=1.0)
+    casts = technique["recipe"] == "autocast"
+    wide = len(_WIDE & set(technique)) + (row["module"] != "llama") + casts
+    tolerance = (TOLERANCE, WIDE_TOLERANCE, WIDEST_TOLERANCE)[min(wide, 2)]
+    assert float(held) == pytest.approx(kept, rel=tolerance, abs=1.0)
 
 
 @pytest.mark.parametrize("dims", _DIMS, ids=str)
@@ -119,7 +132,32 @@ def test_fsdp_gathers_what_was_traced():
     each = sizing_constants().training.fetched_layer_bytes.value / 2.0
     for row in traces()["sharded"]:
         assert row["root"] == 1.0
-        assert each == pytest.approx(row["layer"], rel=0.12)
+        if row["units"] == 1 and row["reshards"]:
+            assert each == pytest.approx(row["layer"], rel=0.12)
+
+
+def test_what_fsdp_gathers_depends_on_neither_ranks_nor_layers():
+    plain = [row for row in traces()["sharded"] if row["units"] == 1 and row["reshards"] and row["hidden"] == 1024]
+    assert {row["ranks"] for row in plain} == {2, 8, 64}
+    assert {row["layers"] for row in plain} == {6, 12}
+    assert len({row["layer"] for row in plain}) == 1
+
+
+def test_weights_that_are_not_resharded_are_whole_as_under_zero_2():
+    for row in traces()["sharded"]:
+        if not row["reshards"]:
+            assert 1.0 < row["layer"] - row["layers"] < 2.0
+
+
+def test_a_prompt_takes_what_was_traced():
+    """Three feed-forward and three hidden widths a token, ten bytes a score of eager attention, one layer's keys."""
+    plain = sizing_constants().plain_code
+    for row in traces()["prompts"]:
+        if row["attention"] == "eager":
+            assert row["score"] == pytest.approx(plain.score_bytes, rel=0.02)
+        else:
+            assert row["token_over_three_widths"] == pytest.approx(1.0, rel=0.1)
+            assert row["cache_twice"] == pytest.approx(0.5 / 4, rel=0.02)
 
 
 def test_traces_solved_on_some_dimensions_hold_for_others():

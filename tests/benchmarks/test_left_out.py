@@ -14,7 +14,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "accuracy"))
 import left_out
 from left_out import fitted, without
 
-from whichgpu.engine.sizing.constants import Constant, sizing_constants
+from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.constants_of_training import Constant
 
 
 def test_a_constant_without_its_only_source_is_what_is_known_elsewhere():

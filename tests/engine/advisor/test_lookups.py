@@ -64,3 +64,9 @@ def test_an_unknown_model_is_refused_with_the_nearest(advisor: Advisor) -> None:
 def test_an_unknown_model_whose_size_is_said_is_no_error(advisor: Advisor, size: dict[str, Value]) -> None:
     found = look_up({"model_name": "our-own-model", **size}, advisor.knowledge, advisor.vocabulary)
     assert found.model is None
+
+
+@pytest.mark.parametrize("name", ["/nowhere/at/all", "./nothing"])
+def test_a_path_that_leads_nowhere_is_said_to_be_one(advisor: Advisor, name: str) -> None:
+    with pytest.raises(InputError, match="no file or folder"):
+        look_up({"model_name": name}, advisor.knowledge, advisor.vocabulary)

@@ -1,0 +1,161 @@
+"""What a published run says of its training: batches, parallelism, offload, adapters, framework."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+
+Line = dict[str, Any]
+
+_FRAMEWORKS = (
+    ("openrlhf", "openrlhf"),
+    ("torchtune", "torchtune"),
+    ("litgpt", "litgpt"),
+    ("ms-swift", "ms-swift"),
+    ("axolotl", "axolotl"),
+    ("unsloth", "unsloth"),
+    ("torchtitan", "torchtitan"),
+    ("megatron-bridge", "nemo"),
+    # verl over Megatron splits and shards as Megatron does.
+    ("megatron", "megatron"),
+    ("nemo", "nemo"),
+    ("deepspeed", "deepspeed"),
+    ("verl", "verl"),
+    ("diffusers", "diffusers"),
+    ("peft", "peft"),
+    ("hf trainer", "transformers"),
+    ("llama-recipes", "transformers"),
+    ("transformers", "transformers"),
+)
+#: What a source calls its optimiser holds these words, in any case: the first that it holds tells.
+_OPTIMIZERS = (
+    ("adafactor", "adafactor"),
+    ("lamb", "lamb"),
+    ("8bit", "adamw-8bit"),
+    ("8-bit", "adamw-8bit"),
+    ("adam", "adamw"),
+)
+
+
+def parallelism_of(facts: dict[str, Any]) -> Line:
+    """Degrees of parallelism and sharding."""
+    told = facts.get("parallelism", {})
+    line: Line = {}
+    for word, fact in (("tp", "tensor_parallel"), ("pp", "pipeline_parallel")):
+        if told.get(word):
+            line[fact] = told[word]
+    if facts["task"] != "inference":
+        if told.get("dp"):
+            line["data_parallel"] = told["dp"]
+        if isinstance(told.get("ep"), int):
+            line["expert_parallel"] = told["ep"]
+        if (told.get("cp") or 1) > 1:
+            line["context_parallel"] = told["cp"]
+    if told.get("zero_stage"):
+        line["sharding"] = f"zero{told['zero_stage']}"
+    elif told.get("fsdp"):
+        line["sharding"] = "fsdp"
+    return line
+
+
+def offload_of(facts: dict[str, Any], name: str) -> Line:
+    """What waits in host memory while a step is computed: any share of the optimiser's state counts as all of it.
+
+    What frameworks of reinforcement learning park between their phases comes back for the step, and is not meant.
+    """
+    told = str(facts.get("offload") or "").lower()
+    parked = f"{facts.get('task_detail')} {told}".lower()
+    fraction = re.search(r"(?:offload_fraction|optimizer fraction)\s+([\d.]+)", parked)
+    if fraction:
+        return {"cpu_offload": True} if float(fraction.group(1)) > 0 else {}
+    named = "cpu offload" in parked and "no cpu offload" not in parked
+    if named or re.search(r"fsdp\d?-offload", name):
+        return {"cpu_offload": True}
+    if told.startswith(("cpu", "fsdp cpu", "optimizer", "block swap", "offload_model")):
+        return {"cpu_offload": True}
+    return {"activation_offload": True} if told.startswith("activations") else {}
+
+
+def training_of(facts: dict[str, Any]) -> Line:
+    """Batches, optimiser, checkpointing, adapters and framework."""
+    line: Line = {}
+    for name, fact in (
+        ("seq_len", "seq_len_tokens"),
+        ("batch_per_gpu", "batch_size_per_gpu"),
+        ("batch_global", "global_batch_size"),
+        ("grad_accum", "gradient_accumulation_steps"),
+    ):
+        if facts.get(name):
+            line[fact] = int(facts[name])
+    told = str(facts.get("optimizer") or "").lower()
+    optimizer = next((optimizer for word, optimizer in _OPTIMIZERS if word in told), None)
+    if optimizer:
+        line["optimizer"] = optimizer
+    recomputed = facts.get("grad_checkpointing")
+    if recomputed is not None:
+        line["gradient_checkpointing"] = recomputed if isinstance(recomputed, str) else "full" if recomputed else "none"
+    elif "activation checkpointing" in str(facts.get("parallelism", {}).get("fsdp")):
+        line["gradient_checkpointing"] = "full"
+    if facts.get("flash_attention") is not None:
+        line["flash_attention"] = facts["flash_attention"]
+    line |= _adapter(facts)
+    software = f"{facts.get('framework') or ''} {facts.get('offload') or ''}".lower()
+    framework = next((framework for word, framework in _FRAMEWORKS if word in software), None)
+    if framework:
+        line["training_framework"] = framework
+    if "sample_packing" in software:
+        line["packing"] = True
+    if "torch.compile" in software:
+        line["compiled"] = True
+    detail = str(facts.get("task_detail") or "").lower()
+    if framework == "torchtune" and "cumulative" in detail:
+        line |= _torchtune_ladder(detail)
+    return line
+
+
+def _adapter(facts: dict[str, Any]) -> Line:
+    line: Line = {}
+    rank = facts.get("lora", {}).get("rank")
+    if isinstance(rank, int):
+        line["lora_rank"] = rank
+    lora = facts.get("lora", {})
+    if str(lora.get("target_linear")).lower() == "true" or str(lora.get("targets")).lower() in {"all", "all linear"}:
+        line["lora_targets"] = "all-linear"
+    if "lora (emb)" in str(facts.get("task_detail") or "").lower():
+        line["trains_embeddings"] = True
+    return line
+
+
+def _torchtune_ladder(detail: str) -> Line:
+    """The published ladder says which techniques are on; each row has those of the rows before it."""
+    later = any(word in detail for word in ("...", "ac+", "+ac", "as lora"))
+    return {
+        "chunked_loss": later or "chunkedce" in detail,
+        "compiled": later or "compile" in detail,
+        "optimizer_in_backward": "..." in detail,
+    }
+
+
+def has_adapters(facts: dict[str, Any]) -> bool:
+    """Whether only adapters are trained."""
+    told = f"{facts.get('task_detail', '')} {facts.get('lora', '')}".lower()
+    return "lora" in facts or "lora" in told
+
+
+def reinforcement_of(facts: dict[str, Any]) -> Line:
+    """The method of reinforcement learning, the models that it keeps beside the actor, and what is parked."""
+    if facts["task"] != "rl":
+        return {}
+    told = str(facts.get("task_detail") or "").lower()
+    method = next((method for method in ("grpo", "ppo", "dpo") if method in told), None)
+    line: Line = {"rl_method": method} if method else {}
+    rewards = re.search(r"(\d+)m reward model", told)
+    if rewards:  # The critic starts from it.
+        line["critic_params_b"] = int(rewards[1]) / 1000
+        line["resident_params_b"] = facts["params_b"] + int(rewards[1]) / 1000
+    if "all memory optimisations" in str(facts.get("offload")):
+        line |= {"models_take_turns": True, "gradient_checkpointing": "full"}
+    if "offload_optim true" in told:
+        line["models_take_turns"] = True
+    return line

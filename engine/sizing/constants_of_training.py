@@ -1,0 +1,97 @@
+"""The constants of training memory: recipes, optimisers, and what frameworks do unless told otherwise."""
+
+from __future__ import annotations
+
+from whichgpu.engine.core import FrozenModel
+
+
+class Constant(FrozenModel):
+    """One number and where it comes from."""
+
+    value: float
+    source: str
+    rests_on: tuple[str, ...] = ()  # published sources whose rows it was chosen on; none: it is counted or quoted
+    prior: float | None = None  # what is taken where the rows of those sources are left out; None: it stays
+
+
+class Recipe(FrozenModel):
+    """Bytes per trained parameter, without the optimiser's moments."""
+
+    weights: float
+    gradients: float
+    master: float
+    source: str
+
+
+class OptimizerState(FrozenModel):
+    """Bytes of moments per trained parameter."""
+
+    moments: float
+    halves: bool
+    source: str
+
+
+class Rollout(FrozenModel):
+    """How a framework answers prompts while it trains by reinforcement, and which models it keeps beside the actor."""
+
+    here: bool  # on the GPUs that train
+    sleeps: bool  # gives memory back while weights are updated
+    shares_weights: bool = False  # answers with the trained weights themselves
+    share: float | None = None  # of the card, that the engine takes
+    reference: bool = True  # a frozen copy of the actor lies beside it, for every method
+    source: str
+
+
+class Framework(FrozenModel):
+    """How a training framework departs from plain Hugging Face behaviour."""
+
+    chunked_loss: bool = False
+    chunked_loss_in_examples: bool = False  # chunked in its examples, not by default
+    fused_loss: bool = False
+    releases_gradients: bool = False
+    foreach: bool = True
+    checkpointing: str | None = None
+    targets: str | None = None
+    rank: int | None = None
+    seq_len: int | None = None  # tokens of a sample
+    recipe: str | None = None
+    recipe_full: str | None = None  # of full fine-tuning only
+    sequence_parallel: bool | None = None  # beside tensor parallelism
+    frees_logits: bool = False  # logits in 16 bits are gone when the backward pass begins
+    every_second_product: bool = False  # selective checkpointing keeps outputs of every second matrix product only
+    offloads_checkpoints: bool = False  # what is recomputed from waits in host memory
+    varying_lengths: bool = False  # samples are padded to the longest of their batch, not to one length
+    gradient_bytes: float | None = None
+    adapter_bytes: float | None = None
+    batch: int | None = None  # its default micro-batch
+    trains_around_frozen: bool = False  # frozen weights get gradients too where they are sharded with adapters
+    loads_32bit: bool = False  # the base stays in 32 bits unless a precision is named
+    pipeline_batch: int | None = None  # micro-batch inside a pipeline, whatever the batch of a step
+    fuses_attention: bool = False  # whatever the model's own code does
+    quantizes_experts: bool | None = None  # also where these are one table for each layer; None: not known
+    rollout: str | None = None  # of the ways to answer prompts under ``rollouts``
+    shards_weights: bool = True  # weights may be spread over data ranks (ZeRO-3, FSDP), or wait in host memory
+    source: str
+
+
+class Training(FrozenModel):
+    """Constants of training memory."""
+
+    recipes: dict[str, Recipe]
+    optimizers: dict[str, OptimizerState]
+    foreach_workspace: Constant
+    norm_bytes: Constant
+    logit_bytes: Constant
+    logit_bytes_compiled: Constant
+    logit_bytes_16bit: Constant
+    chunked_loss_chunks: Constant
+    attention_score_bytes: Constant
+    selective_share: Constant
+    largest_layer_bytes: Constant
+    fetched_layer_bytes: Constant
+    adapter_bytes: Constant
+    fragmentation: Constant
+    fragmentation_most: Constant
+    frameworks: dict[str, Framework]
+    rollouts: dict[str, Rollout]
+    rollout_weights_gb: Constant

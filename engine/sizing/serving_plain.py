@@ -1,0 +1,44 @@
+"""What plain transformers takes while serving, by version: prompts, scores that are not fused, caches joined anew."""
+
+from __future__ import annotations
+
+from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.shape import Shape
+from whichgpu.engine.sizing.versions import version_numbers
+
+
+def passing_bytes(shape: Shape) -> float:
+    """Bytes that one prompt token holds while it passes through a layer: gate, up and product, and three inputs."""
+    return (3.0 * shape.intermediate + 3.0 * shape.hidden) * 2.0
+
+
+def prefill_share(job: Job) -> float:
+    """What is seen of a prompt's passing through a layer, by the version of transformers; all where none is stated."""
+    recent = sizing_constants().recent_prefill
+    if job.engine != "transformers" or job.engine_version is None or _older(job.engine_version, recent.since):
+        return 1.0
+    return recent.share.value
+
+
+def scores_gb(job: Job, shape: Shape) -> float:
+    """Scores of a prompt's attention in a layer that does not fuse it, in GB."""
+    plain = sizing_constants().plain_code
+    if job.engine != "transformers" or (job.flash_attention and not _older(job.engine_version, plain.eager_before)):
+        return 0.0
+    return shape.heads * job.input_tokens**2 * plain.score_bytes / 1e9
+
+
+def cache_twice(job: Job, shape: Shape) -> float:
+    """Share of the cache that is there twice at the end of a step: all of it, or one layer's keys."""
+    if job.engine != "transformers":
+        return 0.0
+    own_code = job.model is not None and job.model.concatenates_cache
+    if own_code or _older(job.engine_version, sizing_constants().plain_code.tuples_before):
+        return 1.0
+    return 0.5 / shape.layers
+
+
+def _older(version: str | None, than: str) -> bool:
+    numbers, limit = version_numbers(version), version_numbers(than)
+    return numbers is not None and limit is not None and numbers < limit

@@ -1,0 +1,51 @@
+"""Quantisers of linear layers leave experts that are one table in 16 bits, unless the framework sees to them."""
+
+from __future__ import annotations
+
+import pytest
+
+from whichgpu.engine.catalogue import load_knowledge
+from whichgpu.engine.core import locate
+from whichgpu.engine.sizing import Layout, estimate_memory, job_from_facts, sizing_constants
+
+
+KNOWLEDGE = load_knowledge(locate("knowledge"))
+GPU = KNOWLEDGE.gpus["nvidia-h200-sxm"]
+MODEL = KNOWLEDGE.models["mixtral-8x7b"]
+QLORA = {"task": "peft_finetuning", "peft_method": "qlora", "seq_len_tokens": 2048, "batch_size_per_gpu": 1}
+SERVED = {"task": "inference", "weight_precision": "nf4", "serving_engine": "transformers", "context_tokens": 2048}
+
+
+def estimate(model=MODEL, **facts):
+    return estimate_memory(job_from_facts(facts, model), GPU, Layout())
+
+
+def test_a_framework_that_quantises_linear_layers_only_keeps_experts_in_sixteen_bits():
+    plain, whole = (estimate(**QLORA, training_framework=name).breakdown["weights"] for name in ("axolotl", "trl"))
+    experts = 32 * 8 * 3 * 4096 * 14336 / 1e9
+    width = sizing_constants().weights["nf4-dq"].body
+    assert whole - plain == pytest.approx(experts * (2.0 - width), rel=0.03)
+
+
+def test_stated_experts_are_believed():
+    facts = QLORA | {"training_framework": "trl"}
+    assert estimate(**facts, expert_precision="nf4").breakdown["weights"] < estimate(**facts).breakdown["weights"] / 2
+
+
+def test_which_framework_it_is_opens_the_upper_end():
+    axolotl, unknown = (estimate(**QLORA | more) for more in ({"training_framework": "axolotl"}, {}))
+    assert unknown.high_gb / unknown.per_gpu_gb > 1.3 * axolotl.high_gb / axolotl.per_gpu_gb
+    assert "experts" in unknown.band_reason
+
+
+@pytest.mark.parametrize(("version", "quantised"), [("4.57", True), ("5.0", False), (None, False)])
+def test_linear_experts_of_older_versions_were_quantised(version, quantised):
+    facts = SERVED if version is None else SERVED | {"serving_engine_version": version}
+    assert (estimate(**facts).per_gpu_gb < 40) is quantised
+
+
+def test_dense_models_and_other_quantisers_are_not_concerned():
+    dense = KNOWLEDGE.models["llama-3.1-8b"]
+    assert job_from_facts(SERVED, dense).expert_precision is None
+    assert job_from_facts(SERVED | {"weight_precision": "awq-int4"}, MODEL).expert_precision is None
+    assert job_from_facts(SERVED | {"serving_engine": "vllm"}, MODEL).expert_precision is None
