@@ -217,7 +217,11 @@ def odd_magnitude(context: LintContext) -> Iterator[Finding]:
     for rule, said, fact, value, place in limits:
         others = [number for number in by_fact[fact] if number != value]
         shown = [number for owner, number in tested.get(fact, ()) if owner != rule.id]
-        known = [*others, *shown, *spans.get(fact, ())]
+        known = [*others, *shown, *spans.get(fact, ())] or _of_unit(fact, rule, by_fact, tested, context)
+        if context.vocabulary.facts[fact].type == "int" and value != int(value):
+            message = f"{said} {value:g}, and it is always a whole number"
+            yield odd_magnitude.about(rule, message, place=place, fix="write a whole number")
+            continue
         percent = context.vocabulary.facts[fact].unit == "%" and value <= 1
         factor = ANOTHER_UNIT if len(set(known)) > 1 else ANOTHER_UNIT**2
         far = bool(known) and (value > max(known) * factor or value < min(known) / factor)
@@ -229,6 +233,20 @@ def odd_magnitude(context: LintContext) -> Iterator[Finding]:
                 place=place,
                 fix="write the number in the unit of the fact" + (", percent" if percent else ""),
             )
+
+
+def _of_unit(
+    fact: str,
+    rule: Rule,
+    limits: dict[str, list[float]],
+    tested: dict[str, list[tuple[str, float]]],
+    context: LintContext,
+) -> list[float]:
+    """What other rules hold facts of the same unit against, for a fact of which no other rule speaks."""
+    facts = context.vocabulary.facts
+    alike = [name for name, other in facts.items() if name != fact and other.unit and other.unit == facts[fact].unit]
+    found = [number for name in alike for number in limits.get(name, ())]
+    return found + [number for name in alike for owner, number in tested.get(name, ()) if owner != rule.id]
 
 
 #: A rule, how a finding on its number begins, the fact, the number, and the place of a condition.
