@@ -51,6 +51,7 @@ from .schemas import (
     text_of as text_of,
 )
 from .testing.cases import FactsFor as FactsFor
+from .testing.kept_cases import KeptResults as KeptResults, run_or_recall as run_or_recall
 from .testing.following import Following as Following
 from .testing.mutation import (
     MutationReport as MutationReport,
