@@ -183,7 +183,9 @@ def _read(node: Node, rulebook: Rulebook, knowledge: Knowledge, reader: Reader) 
         else:
             _check_names(key.text, value, rulebook, knowledge, reader)
     strength = reader.word(fields, "strength", STRENGTHS) or "must"
-    return Scenario(name, says, plain(given), plain(expect), place_of(fields["id"][1]), strength, reader.text(fields, "guide"))
+    return Scenario(
+        name, says, plain(given), plain(expect), place_of(fields["id"][1]), strength, reader.text(fields, "guide")
+    )
 
 
 def _mapping(fields: Fields, key: str, reader: Reader) -> MappingNode | None:

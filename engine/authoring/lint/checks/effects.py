@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check
-from whichgpu.engine.authoring.lint.formulas import both, opposite
-from whichgpu.engine.rules import Ask, FactRef, Known, Or, Points, Rule, Say, constants, to_nnf, written
+from whichgpu.engine.authoring.lint.formulas import Formula, both, opposite
+from whichgpu.engine.authoring.lint.regions import Regions
+from whichgpu.engine.rules import Ask, Expr, FactRef, Known, Or, Points, Rule, Say, constants, to_nnf, written
 
 
 @check("warning")
@@ -115,20 +116,25 @@ def _idle_lines(rule: Rule, context: LintContext) -> Iterator[Finding]:
             yield idle_line.about(rule, message, place=condition.place, fix=fix)
             continue
         expr = to_nnf(condition.expr)
-        for part in expr.operands if isinstance(expr, Or) else ():
-            if not isinstance(part, Known) and regions.never(others, regions.true(part)):
-                message = f"the alternative `{written(part)}` in {rule.id} can never hold beside the other lines"
-                yield idle_line.about(rule, message, place=condition.place, fix=fix)
-                continue
-            if expr.operands.count(part) > 1:
-                message = f"the alternative `{written(part)}` stands twice in {rule.id}"
-                yield idle_line.about(rule, message, place=condition.place, fix=fix)
-                break
-            beside = [regions.outside(regions.true(other)) for other in expr.operands if other is not part]
-            if not isinstance(part, Known) and regions.never(others, regions.true(part), *beside):
-                message = f"the alternative `{written(part)}` in {rule.id} gives nothing that another does not"
-                yield idle_line.about(rule, message, place=condition.place, fix=fix)
-                break
+        idle = _idle_alternative(expr, others, regions) if isinstance(expr, Or) else None
+        if idle:
+            message = f"the alternative `{written(idle[0])}` in {rule.id} {idle[1]}"
+            yield idle_line.about(rule, message, place=condition.place, fix=fix)
+
+
+def _idle_alternative(either: Or, others: Formula, regions: Regions) -> tuple[Expr, str] | None:
+    """An alternative that cannot hold beside the other lines, or adds nothing to the rest, with what is said of it."""
+    for part in either.operands:
+        if either.operands.count(part) > 1:
+            return part, "stands twice"
+        if isinstance(part, Known):
+            continue
+        where = regions.true(part)
+        if regions.never(others, where):
+            return part, "can never hold beside the other lines"
+        if regions.never(others, where, *(regions.outside(regions.true(e)) for e in either.operands if e is not part)):
+            return part, "gives nothing that another does not"
+    return None
 
 
 @check("warning")
@@ -219,7 +225,7 @@ def _unread(
 
 def _sizes(rules: list[Rule], context: LintContext) -> set[float]:
     """The memory of the cards that rules name."""
-    named = {value for rule in rules for line in rule.when for _, value in constants(line.expr)}
+    named: set[object] = {value for rule in rules for line in rule.when for _, value in constants(line.expr)}
     named |= {
         effect.claim.over for rule in rules for effect in rule.effects if isinstance(effect, Points) and effect.claim
     }
