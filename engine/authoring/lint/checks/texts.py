@@ -65,8 +65,17 @@ def unread_card(context: LintContext) -> Iterator[Finding]:
     yield from _other_precisions(context)
     for rules in _tables(context):
         may = frozenset().union(*(_spoken_of(rule, context) for rule in rules))
+        in_titles = (_spoken_of(rule, context, *_said(rule), title=False) for rule in rules)
+        may_in_titles = frozenset[str]().union(*in_titles)
         for rule in rules:
             foreign = sorted(_cards(_said(rule)) & known - may)
+            unread = _cards([rule.title]) & known - may_in_titles - _cards([rule.id])
+            if unread and not foreign:
+                yield unread_card.about(
+                    rule,
+                    f"the title of {rule.id} names {', '.join(sorted(unread)).upper()}, and nothing else of it does",
+                    fix="correct the title, or encode the heuristic that names the card",
+                )
             if foreign:
                 yield unread_card.about(
                     rule,
@@ -107,12 +116,13 @@ def _said(rule: Rule) -> tuple[str, ...]:
     return (rule.text, rule.because, *shown)
 
 
-def _spoken_of(rule: Rule, context: LintContext) -> frozenset[str]:
-    """The cards of a rule's lines, id, title and claim, and of the heuristics that it encodes."""
+def _spoken_of(rule: Rule, context: LintContext, *more: str, title: bool = True) -> frozenset[str]:
+    """The cards of a rule's lines, claim, id and title, of the heuristics that it encodes, and of more texts."""
     lines = (str(value) for condition in rule.when for _, value in constants(condition.expr))
     over = (str(e.claim.over) for e in rule.effects if isinstance(e, Points) and e.claim)
     told = (context.statements[name].text for name in rule.encodes if name in context.statements)
-    return _cards((rule.id, rule.title, *lines, *over, *told))
+    own = (rule.id, rule.title) if title else ()
+    return _cards((*own, *lines, *over, *told, *more))
 
 
 def _cards(texts: Iterable[str]) -> frozenset[str]:
