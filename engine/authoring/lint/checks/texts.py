@@ -46,8 +46,8 @@ def unread_card(context: LintContext) -> Iterator[Finding]:
           title: Teams that share hardware take the H200
           when: [gpu.series == nvidia-h200]
 
-    The id of a rule counts as its title does. A rule whose lines name no card may speak of any. In its text and reason
-    it may also speak of what its claim compares with and of what the heuristics that it encodes speak of.
+    The id of a rule counts as its title does. Where no line names a card, one of the heuristics that the rule encodes
+    has to. Text and reason may also speak of what the claim compares with and of the cards of the title.
     """
     words = context.catalogue.words
     known = _cards(name for fact in sorted(_OF_CARDS) for name in words.get(fact, ()))
