@@ -50,12 +50,14 @@ def unread_card(context: LintContext) -> Iterator[Finding]:
     has to. Text and reason may also speak of what the claim compares with and of the cards of the title.
     """
     words = context.catalogue.words
+    named = set[str]()
     known = _cards(name for fact in sorted(_OF_CARDS) for name in words.get(fact, ()))
     for rule in context.rulebook.rules:
         compared = (pair for condition in rule.when for pair in constants(condition.expr))
         read = _cards(value for fact, value in compared if fact in _OF_CARDS and isinstance(value, str))
         said = _cards([rule.title, rule.id]) & known
         if read and said and not said & read:
+            named.add(rule.id)
             cards = " and ".join(sorted(card.upper() for card in said))
             yield unread_card.about(
                 rule,
@@ -64,25 +66,30 @@ def unread_card(context: LintContext) -> Iterator[Finding]:
             )
     yield from _other_precisions(context)
     for rules in _tables(context):
-        may = frozenset().union(*(_spoken_of(rule, context) for rule in rules))
-        in_titles = (_spoken_of(rule, context, *_said(rule), title=False) for rule in rules)
-        may_in_titles = frozenset[str]().union(*in_titles)
-        for rule in rules:
-            foreign = sorted(_cards(_said(rule)) & known - may)
-            unread = _cards([rule.title]) & known - may_in_titles - _cards([rule.id])
-            if unread and not foreign:
-                yield unread_card.about(
-                    rule,
-                    f"the title of {rule.id} names {', '.join(sorted(unread)).upper()}, and nothing else of it does",
-                    fix="correct the title, or encode the heuristic that names the card",
-                )
-            if foreign:
-                yield unread_card.about(
-                    rule,
-                    f"the text of {rule.id} speaks of {', '.join(foreign).upper()}; neither its lines nor what it "
-                    "encodes do",
-                    fix="correct the text, or encode the heuristic that names the card",
-                )
+        yield from _unsaid_cards(rules, known, named, context)
+
+
+def _unsaid_cards(rules: list[Rule], known: frozenset[str], named: set[str], context: LintContext) -> Iterator[Finding]:
+    """Cards that texts, reasons and titles name, and that neither lines nor heuristics of the rules do."""
+    may = frozenset().union(*(_spoken_of(rule, context) for rule in rules))
+    in_titles = (_spoken_of(rule, context, *_said(rule), title=False) for rule in rules)
+    may_in_titles = frozenset[str]().union(*in_titles)
+    for rule in rules:
+        foreign = sorted(_cards(_said(rule)) & known - may)
+        unread = _cards([rule.title]) & known - may_in_titles - _cards([rule.id])
+        if unread and not foreign and rule.id not in named:
+            yield unread_card.about(
+                rule,
+                f"the title of {rule.id} names {', '.join(sorted(unread)).upper()}, and nothing else of it does",
+                fix="correct the title, or encode the heuristic that names the card",
+            )
+        if foreign:
+            yield unread_card.about(
+                rule,
+                f"the text of {rule.id} speaks of {', '.join(foreign).upper()}; neither its lines nor what it "
+                "encodes do",
+                fix="correct the text, or encode the heuristic that names the card",
+            )
 
 
 _PRECISION = re.compile(r"(?<![a-z])(?:fp|bf|int|tf)\d+(?![\d])")
