@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -26,6 +26,7 @@ from whichgpu.engine.authoring import (
     layers_below,
     load_scenarios,
     needs_all,
+    run_or_recall,
     run_rule_tests,
     run_scenarios,
 )
@@ -41,7 +42,9 @@ FOUND_WANTING = 1
 @click.option(
     "--filter", "pattern", metavar="PATTERN", help="Only rules and scenarios whose id matches, such as '*lora*'."
 )
-@click.option("--guides", is_flag=True, help="Also the cases read off the guides.")
+@click.option(
+    "--guides/--no-guides", default=True, help="The cases read off the guides; decided anew where anything changed."
+)
 @output_format("text", "json", "github")
 @rules_options
 def test_rules(
@@ -53,7 +56,8 @@ def test_rules(
     """
     advisor = load(rules, builtin=builtin)
     with output.working("running the tests of the rules"):
-        results, scenarios = run_all(advisor, folders_of(rules, builtin=builtin), now(), names, pattern, guides=guides)
+        folders = folders_of(rules, builtin=builtin)
+        results, scenarios, kept = run_all(advisor, folders, now(), names, pattern, guides=guides)
     if not results and not scenarios:
         wanted = f" matches {pattern!r}" if pattern else " belongs to these rules" if names else " is there"
         raise InputError(
@@ -66,7 +70,10 @@ def test_rules(
         output.emit(github_results(results) + github_scenarios(scenarios))
     else:
         note = f"{touched} tests and scenarios of the rules below come out otherwise under these layers."
-        blocks = [*result_blocks(results), *scenario_blocks(scenarios), *([Paragraph(note)] if touched else ())]
+        notes = [Paragraph(note)] if touched else []
+        if kept:
+            notes.append(Paragraph(f"{kept} cases of the guides as before: rules, knowledge and program are the same."))
+        blocks = [*result_blocks(results), *scenario_blocks(scenarios), *notes]
         output.emit_blocks(blocks, form)
     passed = all(result.passed for result in results) and all(result.passed for result in scenarios)
     return 0 if passed else FOUND_WANTING
@@ -94,18 +101,27 @@ def run_all(
     pattern: str | None = None,
     *,
     guides: bool = False,
-) -> tuple[list[TestResult], list[ScenarioResult]]:
-    """The results of the tests inside rules, and of the scenarios; names of rules leave the scenarios out."""
+) -> tuple[list[TestResult], list[ScenarioResult], int]:
+    """The results of the tests inside rules and of the scenarios, and how many of these are of an earlier run.
+
+    Names of rules leave the scenarios out. Cases of the guides are decided where anything changed since.
+    """
     tests = run_tests(advisor, moment, names, pattern)
     if names:
-        return tests, []
+        return tests, [], 0
     found = load_scenarios(folders, advisor.rulebook, advisor.knowledge, guides=guides)
     wanted = [scenario for scenario in found if pattern is None or fnmatchcase(scenario.id, pattern)]
 
     def decide(scenario: Scenario) -> Mapping[str, Any]:
         return advisor.decide(scenario.given, decided_at=moment).to_dict(full=needs_all(scenario))
 
-    return tests, run_scenarios(wanted, decide, advisor.knowledge)
+    def run(cases: Iterable[Scenario]) -> list[ScenarioResult]:
+        return run_scenarios(cases, decide, advisor.knowledge)
+
+    cases = [each for each in wanted if each.guide]
+    of_guides = run_or_recall(cases, run, folders, moment)
+    scenarios = [*run(each for each in wanted if not each.guide), *of_guides.results]
+    return tests, sorted(scenarios, key=lambda each: each.scenario.id), of_guides.kept
 
 
 def run_tests(

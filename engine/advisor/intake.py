@@ -32,6 +32,7 @@ class Workload(Struct, frozen=True):
     gpu: str | None = None
     count: int | None = None
     remarks: tuple[Problem, ...] = ()  # accepted, but worth saying: an open choice taken as "other"
+    as_written: dict[str, str] = {}  # names that stand in ``given`` as the catalogue's, as they were written
 
 
 class _Item(NamedTuple):
@@ -74,11 +75,12 @@ class Reader(Struct, frozen=True):
             for target in self._targets(item.name, reading.given):
                 reading.take(target, item)
         reading.take_besides()
+        reading.name_model()
         _version_beside_engine(items, self.vocabulary, reading.given)
         gpu, count = reading.configuration(reserved)
         if reading.problems:
             raise InputError(reading.problems)
-        return Workload(reading.given, reserved.get("id"), gpu, count, tuple(reading.remarks))
+        return Workload(reading.given, reserved.get("id"), gpu, count, tuple(reading.remarks), reading.as_written)
 
     def _targets(self, name: str, given: Mapping[str, Value]) -> list[str]:
         """The facts that a name with several meanings stands for here."""
@@ -101,6 +103,7 @@ class _Reading:
         self._besides: list[_Item] = []
         self.problems: list[Problem] = []
         self.remarks: list[Problem] = []
+        self.as_written: dict[str, str] = {}
 
     def entries(self, raw: Node | Mapping[str, object]) -> list[_Item]:
         """What is written, each with its place."""
@@ -164,6 +167,17 @@ class _Reading:
         for item in self._besides:
             if item.name not in self.given and not (told and self._vocabulary.facts[item.name].topic == "model"):
                 self.take(item.name, item)
+
+    def name_model(self) -> None:
+        """A model's name in any spelling as the id that rules know, unless the spelling tells more: a precision."""
+        written = self.given.get("model_name")
+        if not isinstance(written, str) or names_a_config(written):
+            return
+        match = self._knowledge.find_model(written)
+        exactly = match.how == "as written" and match.weight_precision is None
+        if match.spec is not None and exactly and match.spec.id != written:
+            self.given["model_name"] = match.spec.id
+            self.as_written["model_name"] = written
 
     def _canonical_gpus(self, fact: FactDef, value: Value, place: Place | None) -> Value:
         """GPU names in any spelling as the ids, families or series that rules know."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
@@ -12,9 +12,9 @@ from whichgpu.engine.advisor import Advisor, known_names
 from whichgpu.engine.authoring.guides.guides import catalogue_of, guide_folders, uncarried as uncarried_by
 from whichgpu.engine.authoring.guides.statements import sections as sections_of, statements
 from whichgpu.engine.authoring.lint.checks import ALL_CHECKS
-from whichgpu.engine.authoring.lint.finding import CatalogueView, Finding, LintContext, Statement, allowance_on
+from whichgpu.engine.authoring.lint.finding import CatalogueView, Finding, LintContext, Surroundings, allowance_on
 from whichgpu.engine.authoring.lint.regions import Regions
-from whichgpu.engine.catalogue import Knowledge, ModelSpec
+from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.core import locate, registered
 from whichgpu.engine.rules import KnownNames, Rulebook, Vocabulary
 
@@ -28,17 +28,7 @@ def lint_rulebook(
     vocabulary: Vocabulary,
     known: KnownNames,
     today: date,
-    *,
-    produced: Iterable[str] = (),
-    consumed: Iterable[str] = (),
-    calculated: Mapping[str, frozenset[str]] | None = None,
-    statements: Mapping[str, Statement] | None = None,
-    sections: Mapping[str, frozenset[str]] | None = None,
-    uncarried: Sequence[str] = (),
-    models: Mapping[str, ModelSpec] | None = None,
-    run_sources: frozenset[str] = frozenset(),
-    catalogue: CatalogueView | None = None,
-    required: Sequence[str] = (),
+    beside: Surroundings = Surroundings(),  # noqa: B008  (frozen)
 ) -> list[Finding]:
     """What the checks find, sorted by place.
 
@@ -47,39 +37,19 @@ def lint_rulebook(
         vocabulary: the facts they speak of.
         known: names that live elsewhere; an empty set of them is not checked.
         today: the day by which rules are too old.
-        produced: facts that calculators and the pipeline give.
-        consumed: facts that calculators and the pipeline read.
-        calculated: the facts that calculators give, with those that each of them reads.
-        statements: what each heuristic of the catalogue states.
-        sections: by source the titles of its sections; a source without any is not checked.
-        uncarried: heuristics that nothing carries, and that are not set aside.
-        models: those of the catalogue.
-        run_sources: the sources that tell of measured runs.
-        catalogue: GPUs and names that exist; what it lacks is not checked.
-        required: what every rule has to state of who answers for it: ``author`` and the like.
+        beside: what else the checks know.
     """
-    given = frozenset(produced)
-    settled_by_rules = {fact for rule in rulebook.rules for fact in rule.writes} - frozenset(calculated or {})
-    computed = given - settled_by_rules
-    regions = Regions(rulebook, vocabulary, computed)
+    settled_by_rules = {fact for rule in rulebook.rules for fact in rule.writes} - frozenset(beside.calculated)
+    regions = Regions(rulebook, vocabulary, beside.produced - settled_by_rules)
     context = LintContext(
-        rulebook,
-        vocabulary,
-        known,
-        today,
-        regions,
-        regions.derived(),
-        given,
-        frozenset(consumed),
-        calculated or {},
-        statements or {},
-        frozenset(check.id for check in ALL_CHECKS),
-        catalogue or CatalogueView(),
-        models or {},
-        run_sources,
-        sections or {},
-        tuple(uncarried),
-        tuple(required),
+        rulebook=rulebook,
+        vocabulary=vocabulary,
+        known=known,
+        today=today,
+        regions=regions,
+        derived=regions.derived(),
+        checks=frozenset(check.id for check in ALL_CHECKS),
+        **{name: getattr(beside, name) for name in beside.__struct_fields__},
     )
     places = {rule.id: rule.place for rule in rulebook.rules}
     found = (finding for check in ALL_CHECKS for finding in check.run(context))
@@ -107,16 +77,19 @@ def inspect(advisor: Advisor, today: date, required: Sequence[str] = ()) -> list
         advisor.vocabulary,
         replace(known_names(advisor.knowledge), heuristics=frozenset(said)),
         today,
-        produced=produced_facts(advisor.vocabulary),
-        consumed=consumed_facts(),
-        calculated=calculated_facts(),
-        models=advisor.knowledge.models,
-        run_sources=frozenset(key for key, source in advisor.knowledge.sources.items() if source.runs),
-        statements=said,
-        sections=sections_of(said.values(), advisor.knowledge.sources),
-        uncarried=uncarried_by(advisor),
-        catalogue=catalogue_view(advisor.knowledge),
-        required=required,
+        Surroundings(
+            produced=produced_facts(advisor.vocabulary),
+            consumed=consumed_facts(),
+            calculated=calculated_facts(),
+            models=advisor.knowledge.models,
+            run_sources=frozenset(key for key, source in advisor.knowledge.sources.items() if source.runs),
+            statements=said,
+            sections=sections_of(said.values(), advisor.knowledge.sources),
+            uncarried=tuple(uncarried_by(advisor)),
+            catalogue=catalogue_view(advisor.knowledge),
+            figures=advisor.knowledge.figures,
+            required=tuple(required),
+        ),
     )
     below = {rule.id for rule in advisor.rulebook.rules if rule.layer in layers_below(advisor)}
     return [_as_note(each) if below and not _in_layers(each, advisor, below) else each for each in found]

@@ -86,7 +86,7 @@ def file_schemas(vocabulary: Vocabulary, knowledge: Knowledge) -> dict[str, Sche
         _without_bands(schemas[name])
         if f"{name}.yaml" in CONSTANT_FILES:
             _may_be_laid_over(schemas[name])
-    for name in ("economics", "figures"):
+    for name in ("economics", "figures", "speed"):
         _with_parameters(schemas[name])
     _settles(schemas["vocabulary"])
     return dict(sorted(schemas.items()))

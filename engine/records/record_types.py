@@ -26,6 +26,9 @@ class Inputs(TypedDict):
 
     file: Annotated[InputFile | None, doc("The workload's file; null where there was none.")]
     changes: Annotated[list[str], doc("FACT=VALUE, as --set stated them over the file.")]
+    as_written: NotRequired[
+        Annotated[dict[str, str], doc("By fact, a name that was written otherwise than in the catalogue.")]
+    ]
 
 
 class Digests(TypedDict):

@@ -72,7 +72,7 @@ def make_statement(decision: Decision, answer: Mapping[str, Any], asked: Asked) 
     plans = plan_lines(decision, answer)
     stated: dict[str, Any] = {
         "answer": packed(answer),
-        "inputs": {"file": _file(asked), "changes": list(asked.changes)},
+        "inputs": _inputs(decision, asked),
         "meta": dict(asked.meta),
         "plans": plans,
         "rules": digests_of(advisor.rulebook, answer["rules"]),
@@ -136,6 +136,12 @@ def record_text(statement: Mapping[str, Any], signature: Mapping[str, Any] | Non
 def respelt(record: Mapping[str, Any]) -> str:
     """A record as its file must spell it."""
     return canonical_text(record) + "\n"
+
+
+def _inputs(decision: Decision, asked: Asked) -> dict[str, Any]:
+    written = decision.workload.as_written
+    spelt = {"as_written": dict(written)} if written else {}
+    return {"file": _file(asked), "changes": list(asked.changes), **spelt}
 
 
 def _file(asked: Asked) -> dict[str, str] | None:

@@ -13,6 +13,7 @@ from whichgpu.engine.catalogue import SourceRecord
 
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e\d+)?")
+_NAME = re.compile(r"[a-z][a-z_.0-9]*")
 _FIGURE = re.compile(r"^(?P<number>\d[\d,]*(?:\.\d+)?)\s*(?P<unit>%|[A-Za-z/]+)")
 _LIMIT = re.compile(r"(?P<fact>[a-z][a-z_.0-9]*)\s*(?:[<>=]=?|in)\s*(?P<numbers>[\[{]?\d[\d., e]*)")
 
@@ -42,6 +43,8 @@ def _statement(entry: Mapping[str, object]) -> Statement:
         str(entry.get("section", "")),
         frozenset((*_figures(_listed(entry, "numbers")), *_limits(expr))),
         words_of(*map(str, (*said, *disputes))),
+        frozenset(_NAME.findall(expr)),
+        " ".join(map(str, (*said, *_listed(entry, "numbers")))),
     )
 
 

@@ -12,10 +12,11 @@ from msgspec import Struct, field
 from typing_extensions import TypedDict
 
 from whichgpu.engine.advisor import FactValues, Word, doc
+from whichgpu.engine.authoring.lint.formulas import Formula
 from whichgpu.engine.authoring.lint.regions import Case, Example, Regions
 from whichgpu.engine.catalogue import ModelSpec
 from whichgpu.engine.core import Facts, Place, Value
-from whichgpu.engine.rules import KnownNames, Rule, Rulebook, Vocabulary
+from whichgpu.engine.rules import Compare, FactRef, KnownNames, Rule, Rulebook, Vocabulary
 
 
 #: error: the rulebook is wrong; warning: it may well be; info: worth knowing.
@@ -88,6 +89,8 @@ class Statement(Struct, frozen=True):
     section: str  # the title of the section there; may be empty
     numbers: frozenset[StatedNumber] = frozenset()
     words: frozenset[str] = frozenset()  # as of ``lint.wording.words_of``
+    facts: frozenset[str] = frozenset()  # that its condition names
+    text: str = ""  # all that it says, in one
 
 
 class CatalogueView(Struct, frozen=True):
@@ -97,7 +100,23 @@ class CatalogueView(Struct, frozen=True):
     words: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by fact, what it may be
 
 
-class LintContext(Struct, frozen=True):
+class Surroundings(Struct, frozen=True, kw_only=True):
+    """What checks know beside rules and vocabulary; what is empty is not checked."""
+
+    produced: frozenset[str] = frozenset()  # facts that calculators, look-ups and plans produce
+    consumed: frozenset[str] = frozenset()  # facts that calculators and the pipeline read
+    calculated: Mapping[str, frozenset[str]] = field(default_factory=dict)  # calculators' outputs: what each reads
+    statements: Mapping[str, Statement] = field(default_factory=dict)  # by heuristic
+    sections: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by source the titles of its sections
+    uncarried: tuple[str, ...] = ()  # heuristics that nothing carries, and that are not set aside
+    models: Mapping[str, ModelSpec] = field(default_factory=dict)  # of the catalogue
+    run_sources: frozenset[str] = frozenset()  # sources that tell of measured runs
+    catalogue: CatalogueView = field(default_factory=CatalogueView)
+    figures: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # of the knowledge, as their file states
+    required: tuple[str, ...] = ()  # what every rule has to state of who answers for it: ``author`` and the like
+
+
+class LintContext(Surroundings, frozen=True, kw_only=True):
     """All that a check may look at."""
 
     rulebook: Rulebook
@@ -106,17 +125,14 @@ class LintContext(Struct, frozen=True):
     today: datetime.date
     regions: Regions
     derived: Regions  # the same where nobody states by hand what rules derive
-    produced: frozenset[str] = frozenset()  # facts that calculators, look-ups and plans produce
-    consumed: frozenset[str] = frozenset()  # facts that calculators and the pipeline read
-    calculated: Mapping[str, frozenset[str]] = field(default_factory=dict)  # calculators' outputs: what each reads
-    statements: Mapping[str, Statement] = field(default_factory=dict)  # by heuristic
     checks: frozenset[str] = frozenset()  # ids of all checks
-    catalogue: CatalogueView = field(default_factory=CatalogueView)
-    models: Mapping[str, ModelSpec] = field(default_factory=dict)  # of the catalogue
-    run_sources: frozenset[str] = frozenset()  # sources that tell of measured runs
-    sections: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by source the titles of its sections
-    uncarried: tuple[str, ...] = ()  # heuristics that nothing carries, and that are not set aside
-    required: tuple[str, ...] = ()  # what every rule has to state of who answers for it
+
+    def orders(self, rule: Rule) -> list[Formula]:
+        """That of facts which the rule reads none is larger than what the vocabulary says it is at most."""
+        facts = self.vocabulary.facts
+        pairs = ((name, other) for name in sorted(rule.reads) for other in facts[name].at_most if other in rule.reads)
+        more = (Compare(">", FactRef(name), FactRef(other)) for name, other in pairs)
+        return [self.regions.outside(self.regions.true(expr)) for expr in more]
 
     def stated_by(self, rule: Rule) -> frozenset[StatedNumber]:
         """The numbers that the heuristics of a rule state."""

@@ -43,7 +43,7 @@ from whichgpu.engine.rules import Fields, Key, Reader, Rulebook, kind_of
 
 
 FOLDER = "scenarios"
-#: Cases read off the guides: scenarios too, and so many that they are run on demand.
+#: Cases read off the guides: scenarios too, and so many that their results are kept while nothing changes.
 GUIDES = "guides"
 
 Strength = Literal["must", "should"]
@@ -72,6 +72,7 @@ class Scenario(Struct, frozen=True):
     expect: Mapping[str, Any]
     place: Place | None = None
     strength: Strength = "must"
+    guide: str = ""  # that it was read off
 
 
 #: Decides the workload of a scenario; gives the whole decision as JSON values.
@@ -182,7 +183,9 @@ def _read(node: Node, rulebook: Rulebook, knowledge: Knowledge, reader: Reader) 
         else:
             _check_names(key.text, value, rulebook, knowledge, reader)
     strength = reader.word(fields, "strength", STRENGTHS) or "must"
-    return Scenario(name, says, plain(given), plain(expect), place_of(fields["id"][1]), strength)
+    return Scenario(
+        name, says, plain(given), plain(expect), place_of(fields["id"][1]), strength, reader.text(fields, "guide")
+    )
 
 
 def _mapping(fields: Fields, key: str, reader: Reader) -> MappingNode | None:

@@ -67,6 +67,8 @@ class FactDef(FrozenModel):
     otherwise: str | None = None  # a fact that an answer which says nothing of this one may be meant for
     stated_only: bool = False  # read as it was stated, before any rule: no rule may set it
     wish: bool = False  # a demand, limit, permission or preference: not stated it counts as none; asked on request
+    always_known: bool = False  # every plan, or every GPU, has it
+    at_most: tuple[str, ...] = ()  # facts that are as large or larger wherever both are known
     meaning: str = ""
     label: str = ""
     sources: tuple[str, ...] = ()

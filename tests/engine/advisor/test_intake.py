@@ -278,3 +278,15 @@ def test_a_name_with_parts_in_common_is_told_the_fact_that_may_be_stated(
 def test_no_output_is_named_as_what_may_have_been_meant(advisor: Advisor) -> None:
     nearest = only_problem(advisor, {"task": "inference", "monthly_rents": "8"}).nearest
     assert all(advisor.vocabulary.facts[name].role != "output" for name in nearest)
+
+
+@pytest.mark.parametrize("written", ["Llama-3.1-8B", "LLAMA-3.1-8b"])
+def test_a_model_goes_by_its_id_and_what_was_written_is_kept(advisor: Advisor, written: str) -> None:
+    read = advisor.read({"task": "inference", "model_name": written})
+    assert (read.given["model_name"], read.as_written) == ("llama-3.1-8b", {"model_name": written})
+
+
+@pytest.mark.parametrize("written", ["llama-3.1-8b", "our-own-model-7b", "meta-llama/Llama-3.1-8B-Instruct-FP8"])
+def test_an_id_an_unknown_name_and_one_that_tells_more_stay(advisor: Advisor, written: str) -> None:
+    read = advisor.read({"task": "inference", "model_name": written})
+    assert (read.given["model_name"], read.as_written) == (written, {})

@@ -11,7 +11,7 @@ import pytest
 
 from whichgpu.engine.authoring import Finding, StatedNumber, lint_rulebook
 from whichgpu.engine.authoring.guides.statements import sections
-from whichgpu.engine.authoring.lint.finding import CatalogueView, Statement
+from whichgpu.engine.authoring.lint.finding import CatalogueView, Statement, Surroundings
 from whichgpu.engine.authoring.lint.wording import words_of
 from whichgpu.engine.rules.facts import Code, FactDef, Vocabulary
 from whichgpu.engine.rules.rulebook import KnownNames, Rulebook, load_rules_text
@@ -22,11 +22,18 @@ Lint = Callable[..., list[Finding]]
 #: What the fixtures' rulebooks may refer to, and what surrounds them.
 KNOWN = KnownNames(sources=frozenset({"fpt", "runpod"}), heuristics=frozenset({"seven", "slow-sync", "students"}))
 STATED = {
-    name: Statement(guide, section, frozenset(numbers), words_of(said))
-    for name, guide, section, numbers, said in (
-        ("seven", "fpt", "3.4. Scaling out", {StatedNumber("B", 7.0)}, "tier of parameters: large models stay low"),
-        ("slow-sync", "fpt", "1. Links", {StatedNumber("%", 85.0)}, "share of a slow link that machines lose"),
-        ("students", "runpod", "Cost Considerations", (), "students rent frugal consumer boards"),
+    name: Statement(guide, section, frozenset(numbers), words_of(said), frozenset(facts), said)
+    for name, guide, section, numbers, said, facts in (
+        (
+            "seven",
+            "fpt",
+            "3.4. Scaling out",
+            {StatedNumber("B", 7.0)},
+            "tier of parameters: large models stay low",
+            ["param_count_b"],
+        ),
+        ("slow-sync", "fpt", "1. Links", {StatedNumber("%", 85.0)}, "share of a slow link that machines lose", ()),
+        ("students", "runpod", "Cost Considerations", (), "students rent frugal consumer boards", ()),
     )
 }
 CALCULATED = {"weights_gb": frozenset({"param_count_b"})}
@@ -45,6 +52,7 @@ CATALOGUE = CatalogueView(
         "makers": frozenset({"acme"}),
     },
 )
+FIGURES = {"use_pct": {"value": [85, 95], "unit": "%", "sources": ["runpod/cost"]}}
 TODAY = datetime.date(2026, 6, 30)
 
 
@@ -67,6 +75,7 @@ def vocabulary() -> Vocabulary:
         FactDef(name="is_serving", type="bool", role="derived"),
         FactDef(name="verdict", type="enum", choices=("rent", "buy"), role="output", available="outcome"),
         FactDef(name="param_count_b", type="number", unit="B", min=0, exclusive_min=True),
+        FactDef(name="train_tokens_b", type="number", unit="B", min=0),
         FactDef(name="share_pct", type="number", unit="%", min=0, max=100),
         FactDef(name="num_models", type="int", min=1),
         FactDef(name="run_hours", type="number", min=0),
@@ -78,6 +87,15 @@ def vocabulary() -> Vocabulary:
         FactDef(name="makers", type="list", items="text"),
         FactDef(name="wishes", type="list", items="enum", choices=("quiet", "cheap", "fast")),
         FactDef(name="plan.count", type="int", min=1, scope="plan", available="plan"),
+        FactDef(
+            name="plan.nodes",
+            type="int",
+            min=1,
+            scope="plan",
+            available="plan",
+            always_known=True,
+            at_most=("plan.count",),
+        ),
         FactDef(name="plan.is_smallest_fit", type="bool", scope="plan", available="plan"),
         FactDef(name="plan.link", type="enum", choices=("pcie", "nvlink"), scope="plan", available="plan"),
         FactDef(name="plan.tpot_ms", type="number", min=0, scope="plan", available="plan"),
@@ -87,6 +105,7 @@ def vocabulary() -> Vocabulary:
         FactDef(name="gpu.vram_gb", type="number", unit="GB", min=0, scope="gpu", available="plan"),
     ]
     codes = [Code(code=code, meaning="x") for code in ("W-X", "A-NVLINK", "A-SPOT")]
+    codes += [Code(code="W-SLOW-LINK", meaning="Machines lose time over a slow link.")]
     return Vocabulary({fact.name: fact for fact in facts}, {code.code: code for code in codes})
 
 
@@ -101,7 +120,7 @@ def findings(load: Callable[[str], Rulebook], vocabulary: Vocabulary) -> Lint:
     """What one check says about rules."""
 
     def findings(text: str, check: str, *, known: KnownNames | None = None, **more: Any) -> list[Finding]:
-        found = lint_rulebook(load(text), vocabulary, known or KnownNames(), TODAY, **more)
+        found = lint_rulebook(load(text), vocabulary, known or KnownNames(), TODAY, Surroundings(**more))
         return [finding for finding in found if finding.check == check]
 
     return findings
@@ -118,14 +137,17 @@ def complaints(load: Callable[[str], Rulebook], vocabulary: Vocabulary) -> Calla
             vocabulary,
             KNOWN,
             TODAY,
-            produced=CALCULATED,
-            consumed={"framework"},
-            calculated=CALCULATED,
-            statements=STATED,
-            sections=sections(STATED.values(), {}),
-            uncarried=() if any(rule.encodes for rule in rules.rules) else ("seven",),
-            catalogue=CATALOGUE,
-            required=("author", "approved_on") if check == "unsigned-rule" else (),
+            Surroundings(
+                produced=frozenset(CALCULATED),
+                consumed=frozenset({"framework"}),
+                calculated=CALCULATED,
+                statements=STATED,
+                sections=sections(STATED.values(), {}),
+                uncarried=() if any(rule.encodes for rule in rules.rules) else ("seven",),
+                catalogue=CATALOGUE,
+                figures=FIGURES,
+                required=("author", "approved_on") if check == "unsigned-rule" else (),
+            ),
         )
         return "".join(_written(finding) for finding in found if finding.check == check)
 

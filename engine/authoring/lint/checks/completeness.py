@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.finding import Finding, LintContext, allowance_on, check, places_of
-from whichgpu.engine.core import LAYER_FILE, nearest_words
+from whichgpu.engine.core import nearest_words
 from whichgpu.engine.rules import POLICY_TOPIC, source_heads
 
 
@@ -178,36 +178,6 @@ def expired(context: LintContext) -> Iterator[Finding]:
             yield expired.about(
                 rule, f"{rule.id} was valid until {rule.valid_until}", fix="check its sources again and move the day"
             )
-
-
-@check("error")
-def unsigned_rule(context: LintContext) -> Iterator[Finding]:
-    """Rule that does not say who answers for it, where that is required.
-
-    Why: a company may want to know of every rule who wrote it, who looked at it and since when it holds. What has to be
-    stated is said with ``whichgpu rules lint --require author --require approved_on``; without that nothing is asked.
-
-    Bad::
-
-        - id: no-more-than-eight
-          title: No more than eight cards
-
-    Good::
-
-        - id: no-more-than-eight
-          title: No more than eight cards
-          author: A. Expert
-          reviewed_by: B. Reader
-          approved_on: 2026-11-20
-
-    What ``layer.yaml`` says in the folder of a layer holds for all of its rules, what a table says for its rows.
-    """
-    for rule in context.rulebook.rules:
-        missing = [key for key in context.required if key not in rule.responsible.stated()]
-        if missing:
-            lacks = " and ".join(f"`{key}`" for key in missing)
-            fix = f"state {lacks} in the rule, or in {LAYER_FILE} for the whole layer"
-            yield unsigned_rule.about(rule, f"{rule.id} does not state {lacks}", fix=fix)
 
 
 @check("warning")

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check
-from whichgpu.engine.authoring.lint.formulas import opposite
-from whichgpu.engine.rules import Ask, FactRef, Known, Or, Rule, Say, constants, to_nnf, written
+from whichgpu.engine.authoring.lint.formulas import Formula, both, opposite
+from whichgpu.engine.authoring.lint.regions import Regions
+from whichgpu.engine.rules import Ask, Expr, FactRef, Known, Or, Points, Rule, Say, constants, to_nnf, written
 
 
 @check("warning")
@@ -100,20 +101,40 @@ def _idle_lines(rule: Rule, context: LintContext) -> Iterator[Finding]:
     regions = context.regions
     if regions.never(regions.where(rule)):
         return  # Nothing of it matters; another check says so.
+    orders = context.orders(rule)
     for at, condition in enumerate(rule.when):
-        others = regions.true(*(each.expr for place, each in enumerate(rule.when) if place != at))
+        lines = (each.expr for place, each in enumerate(rule.when) if place != at)
+        others = both(regions.true(*lines), *orders)
         fix = "leave it out, or correct the line"
         if isinstance(condition.expr, Known):
+            if context.vocabulary.facts[condition.expr.fact.name].always_known and not condition.expr.negated:
+                message = f"`{condition.text}` in {rule.id} asks for what is always known"
+                yield idle_line.about(rule, message, place=condition.place, fix="leave it out")
             continue
         if len(rule.when) > 1 and regions.never(others, opposite(regions.true(condition.expr))):
             message = f"`{condition.text}` in {rule.id} holds wherever the other lines do"
             yield idle_line.about(rule, message, place=condition.place, fix=fix)
             continue
         expr = to_nnf(condition.expr)
-        for part in expr.operands if isinstance(expr, Or) else ():
-            if not isinstance(part, Known) and regions.never(others, regions.true(part)):
-                message = f"the alternative `{written(part)}` in {rule.id} can never hold beside the other lines"
-                yield idle_line.about(rule, message, place=condition.place, fix=fix)
+        idle = _idle_alternative(expr, others, regions) if isinstance(expr, Or) else None
+        if idle:
+            message = f"the alternative `{written(idle[0])}` in {rule.id} {idle[1]}"
+            yield idle_line.about(rule, message, place=condition.place, fix=fix)
+
+
+def _idle_alternative(either: Or, others: Formula, regions: Regions) -> tuple[Expr, str] | None:
+    """An alternative that cannot hold beside the other lines, or adds nothing to the rest, with what is said of it."""
+    for part in either.operands:
+        if either.operands.count(part) > 1:
+            return part, "stands twice"
+        if isinstance(part, Known):
+            continue
+        where = regions.true(part)
+        if regions.never(others, where):
+            return part, "can never hold beside the other lines"
+        if regions.never(others, where, *(regions.outside(regions.true(e)) for e in either.operands if e is not part)):
+            return part, "gives nothing that another does not"
+    return None
 
 
 @check("warning")
@@ -144,16 +165,20 @@ def idle_question(context: LintContext) -> Iterator[Finding]:
                     yield idle_question.about(rule, message, fix=fix)
 
 
-_AMOUNT = re.compile(r"(?<![\w.,-])(?P<number>\d[\d,]*(?:\.\d+)?)\s*(?P<unit>GB|percent|%|hours|B\b|billion)")
+_AMOUNT = re.compile(
+    r"(?<![\w.,-])(?:(?P<first>\d[\d,]*(?:\.\d+)?)\s*(?:-|to|and|or)\s*)?(?P<number>\d[\d,]*(?:\.\d+)?)\s*"
+    r"(?P<unit>GB|percent|%|hours|B\b|billion)"
+)
 _UNITS = {"percent": "%", "hours": "h", "billion": "B"}
 
 
 @check("warning")
 def unread_number(context: LintContext) -> Iterator[Finding]:
-    """Number in a title that no line of the rule reads.
+    """Number in a title, text or reason that no line of the rule reads.
 
     Why: after a change of a threshold the title goes on saying the old one, and readers believe the title. Held against
     it is what the rule compares facts of the same unit with, what it sets, and what the heuristics say that it encodes.
+    The reason and the text may also say what cards of the catalogue have. "24 and 48 GB" are two numbers of GB.
 
     Bad::
 
@@ -168,18 +193,55 @@ def unread_number(context: LintContext) -> Iterator[Finding]:
     by_table: dict[str, list[Rule]] = {}
     for rule in context.rulebook.rules:
         by_table.setdefault(rule.table or rule.id, []).append(rule)
-    for rule in context.rulebook.rules:
-        numbers = _numbers_read(by_table[rule.table or rule.id], context)
-        for match in _AMOUNT.finditer(rule.title):
-            unit = _UNITS.get(match["unit"], match["unit"])
-            stated, read = float(match["number"].replace(",", "")), numbers.get(unit, set())
-            # A rule that reads nothing in this unit speaks of its background.
-            if any(of == unit for of, _ in _compared([rule], context)) and stated not in read:
+    for rules in by_table.values():
+        numbers = _numbers_read(rules, context)
+        told = _numbers_told(rules, context) | _sizes(rules, context)
+        for rule in rules:
+            for text, where, more in (
+                (rule.title, "title", set()),
+                (rule.text, "text", told),
+                (rule.because, "reason", told),
+            ):
+                yield from _unread(rule, text, where, numbers, more, context)
+
+
+def _unread(
+    rule: Rule, text: str, where: str, numbers: dict[str, set[float]], more: set[float], context: LintContext
+) -> Iterator[Finding]:
+    for match in _AMOUNT.finditer(text):
+        unit = _UNITS.get(match["unit"], match["unit"])
+        read = numbers.get(unit, set())
+        # A rule that reads nothing in this unit speaks of its background.
+        if not any(of == unit for of, _ in _compared([rule], context)) and not (read and where != "title"):
+            continue
+        for stated in (float(found.replace(",", "")) for found in (match["first"], match["number"]) if found):
+            if stated not in read | more:
                 yield unread_number.about(
                     rule,
-                    f"the title of {rule.id} says {match[0]}, which none of its lines reads",
+                    f"the {where} of {rule.id} says {stated:g} {match['unit']}, which none of its lines reads",
                     fix=f"its lines read {', '.join(f'{number:g}' for number in sorted(read))}: correct one of the two",
                 )
+
+
+def _sizes(rules: list[Rule], context: LintContext) -> set[float]:
+    """The memory of the cards that rules name."""
+    named: set[object] = {value for rule in rules for line in rule.when for _, value in constants(line.expr)}
+    named |= {
+        effect.claim.over for rule in rules for effect in rule.effects if isinstance(effect, Points) and effect.claim
+    }
+    cards = (
+        gpu
+        for gpu in context.catalogue.gpus
+        if named & {gpu.get("gpu.series"), gpu.get("gpu.family"), gpu.get("gpu.id")}
+    )
+    return {float(size) for gpu in cards if isinstance(size := gpu.get("gpu.vram_gb"), int | float)}
+
+
+def _numbers_told(rules: list[Rule], context: LintContext) -> set[float]:
+    """The numbers in titles and in what the heuristics say, whatever their unit."""
+    told = (context.statements[name].text for rule in rules for name in rule.encodes if name in context.statements)
+    texts = " ".join((*told, *(rule.title for rule in rules)))
+    return {float(number.replace(",", "")) for number in re.findall(r"\d[\d,]*(?:\.\d+)?", texts)}
 
 
 def _compared(rules: list[Rule], context: LintContext) -> Iterator[tuple[str, float]]:

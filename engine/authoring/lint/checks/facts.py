@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check
-from whichgpu.engine.rules import Ask, FactDef, facts_read, parse_condition, shortest_circle
+from whichgpu.engine.rules import Ask, Const, FactDef, Rule, SetFact, facts_read, parse_condition, shortest_circle
 
 
 @check("warning")
@@ -65,6 +65,39 @@ def never_set(context: LintContext) -> Iterator[Finding]:
 def _needs_a_producer(fact: FactDef) -> bool:
     """Whether neither a person nor the catalogue nor a plan gives the fact."""
     return fact.scope == "workload" and (fact.role == "output" or (fact.role == "derived" and not fact.question))
+
+
+@check("warning")
+def never_otherwise(context: LintContext) -> Iterator[Finding]:
+    """Fact that rules only ever deny.
+
+    Why: a yes-or-no fact that is assumed to be no, or is not assumed at all, and that rules set to no alone, is never
+    yes unless somebody states it: most often a rule that should say yes says no.
+
+    Bad::
+
+        - id: large-models-are-urgent
+          when: [param_count_b > 70]
+          then: {set: {is_serving: false}}
+
+    Good::
+
+        - id: large-models-are-urgent
+          when: [param_count_b > 70]
+          then: {set: {is_serving: true}}
+    """
+    setters: dict[str, list[tuple[Rule, object]]] = {}
+    for rule in context.rulebook.rules:
+        for effect in rule.effects:
+            if isinstance(effect, SetFact):
+                value = effect.expr.value if isinstance(effect.expr, Const) else None
+                setters.setdefault(effect.fact, []).append((rule, value))
+    for name, found in sorted(setters.items()):
+        fact = context.vocabulary.facts[name]
+        if all(value is False for _, value in found) and not any(each.assume is True for each in fact.assumptions):
+            rule = found[0][0]
+            message = f"{rule.id} sets `{name}` to no, as does every rule that sets it; none says yes"
+            yield never_otherwise.about(rule, message, fix="set it to yes, or let another rule do so")
 
 
 @check("warning")

@@ -36,9 +36,15 @@ def unreachable_rule(context: LintContext) -> Iterator[Finding]:
     """
     fix = "correct one of the conditions"
     for rule in context.rulebook.rules:
+        orders = context.orders(rule)
         if context.regions.never(context.regions.where(rule)):
             reason = _reason(rule, context.regions)
             yield unreachable_rule.about(rule, f"{rule.id} can never fire: {reason}", fix=fix)
+        elif orders and context.regions.never(context.regions.where(rule), *orders):
+            message = (
+                f"{rule.id} can never fire: it compares facts the wrong way round, one is never more than the other"
+            )
+            yield unreachable_rule.about(rule, message, fix=fix)
         elif context.derived.never(context.derived.where(rule)):
             reason = _reason(rule, context.derived)
             message = f"{rule.id} fires on nothing that rules derive: {reason}"

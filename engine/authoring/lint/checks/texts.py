@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check
-from whichgpu.engine.rules import FactDef, FactRef, Known, Rule, constants
+from whichgpu.engine.rules import (
+    Compare,
+    Const,
+    FactDef,
+    FactRef,
+    Fallback,
+    Known,
+    Points,
+    Reject,
+    Rule,
+    constants,
+    leaves,
+)
 
 
 _CARD = re.compile(r"[a-z]*\d+[a-z]*")
@@ -34,21 +46,90 @@ def unread_card(context: LintContext) -> Iterator[Finding]:
           title: Teams that share hardware take the H200
           when: [gpu.series == nvidia-h200]
 
-    The id of a rule counts as its title does. A rule whose lines name no card may speak of any.
+    The id of a rule counts as its title does. Where no line names a card, one of the heuristics that the rule encodes
+    has to. Text and reason may also speak of what the claim compares with and of the cards of the title.
     """
     words = context.catalogue.words
+    named = set[str]()
     known = _cards(name for fact in sorted(_OF_CARDS) for name in words.get(fact, ()))
     for rule in context.rulebook.rules:
         compared = (pair for condition in rule.when for pair in constants(condition.expr))
         read = _cards(value for fact, value in compared if fact in _OF_CARDS and isinstance(value, str))
         said = _cards([rule.title, rule.id]) & known
         if read and said and not said & read:
+            named.add(rule.id)
             cards = " and ".join(sorted(card.upper() for card in said))
             yield unread_card.about(
                 rule,
                 f"{rule.id} speaks of {cards}, and its lines name {', '.join(sorted(card.upper() for card in read))}",
                 fix="correct one of the two",
             )
+    yield from _other_precisions(context)
+    for rules in _tables(context):
+        yield from _unsaid_cards(rules, known, named, context)
+
+
+def _unsaid_cards(rules: list[Rule], known: frozenset[str], named: set[str], context: LintContext) -> Iterator[Finding]:
+    """Cards that texts, reasons and titles name, and that neither lines nor heuristics of the rules do."""
+    may = frozenset().union(*(_spoken_of(rule, context) for rule in rules))
+    in_titles = (_spoken_of(rule, context, *_said(rule), title=False) for rule in rules)
+    may_in_titles = frozenset[str]().union(*in_titles)
+    for rule in rules:
+        foreign = sorted(_cards(_said(rule)) & known - may)
+        unread = _cards([rule.title]) & known - may_in_titles - _cards([rule.id])
+        if unread and not foreign and rule.id not in named:
+            yield unread_card.about(
+                rule,
+                f"the title of {rule.id} names {', '.join(sorted(unread)).upper()}, and nothing else of it does",
+                fix="correct the title, or encode the heuristic that names the card",
+            )
+        if foreign:
+            yield unread_card.about(
+                rule,
+                f"the text of {rule.id} speaks of {', '.join(foreign).upper()}; neither its lines nor what it "
+                "encodes do",
+                fix="correct the text, or encode the heuristic that names the card",
+            )
+
+
+_PRECISION = re.compile(r"(?<![a-z])(?:fp|bf|int|tf)\d+(?![\d])")
+
+
+def _other_precisions(context: LintContext) -> Iterator[Finding]:
+    """Rules whose title names a precision, while their lines read others alone."""
+    for rule in context.rulebook.rules:
+        lines = " ".join(condition.text for condition in rule.when).lower()
+        read = set(_PRECISION.findall(f"{lines} {' '.join(sorted(rule.reads | rule.writes))}"))
+        said = set(_PRECISION.findall(f"{rule.title} {rule.id}".lower()))
+        if read and said and not said & read:
+            yield unread_card.about(
+                rule,
+                f"{rule.id} speaks of {', '.join(sorted(said)).upper()}, and its lines read {', '.join(sorted(read))}",
+                fix="correct one of the two",
+            )
+
+
+def _tables(context: LintContext) -> Iterable[list[Rule]]:
+    """Rules, those of one table together."""
+    by_table: dict[str, list[Rule]] = {}
+    for rule in context.rulebook.rules:
+        by_table.setdefault(rule.table or rule.id, []).append(rule)
+    return by_table.values()
+
+
+def _said(rule: Rule) -> tuple[str, ...]:
+    """The sentences of a rule beside its title."""
+    shown = (effect.text for effect in rule.effects if isinstance(effect, Reject | Fallback))
+    return (rule.text, rule.because, *shown)
+
+
+def _spoken_of(rule: Rule, context: LintContext, *more: str, title: bool = True) -> frozenset[str]:
+    """The cards of a rule's lines, claim, id and title, of the heuristics that it encodes, and of more texts."""
+    lines = (str(value) for condition in rule.when for _, value in constants(condition.expr))
+    over = (str(e.claim.over) for e in rule.effects if isinstance(e, Points) and e.claim)
+    told = (context.statements[name].text for name in rule.encodes if name in context.statements)
+    own = (rule.id, rule.title) if title else ()
+    return _cards((*own, *lines, *over, *told, *more))
 
 
 def _cards(texts: Iterable[str]) -> frozenset[str]:
@@ -108,3 +189,116 @@ def _behind(rule: Rule, context: LintContext) -> frozenset[str]:
         made += [other.reads for other in context.rulebook.rules if other.writes & rest]
         rest = {name for facts in made for name in facts} - found
     return frozenset(found)
+
+
+_SIDES = (
+    (
+        re.compile(r"\b(?:beyond|above|over|more than|at least|from|exceed\w*)\s+(\d[\d,]*(?:\.\d+)?)", re.I),
+        ("<", "<="),
+    ),
+    (re.compile(r"\b(?:up to|below|under|at most|less than|within)\s+(\d[\d,]*(?:\.\d+)?)", re.I), (">", ">=")),
+)
+
+
+@check("warning")
+def turned_limit(context: LintContext) -> Iterator[Finding]:
+    """Limit that lies on the other side of a number than the title says.
+
+    Why: `<` for `>` loads, and the rule fires on all that it is not about.
+
+    Bad::
+
+        - id: large-models
+          title: Models beyond 70 billion parameters are split
+          when: [param_count_b < 70]
+
+    Good::
+
+        - id: large-models
+          title: Models beyond 70 billion parameters are split
+          when: [param_count_b > 70]
+
+    Read are "beyond", "more than", "at least", "from" and "up to", "below", "less than", "within" before a number that
+    lines of the rule, or of its table, hold a fact against on the other side alone. Rules that speak against plans are
+    left alone: their titles may say what the others have.
+    """
+    for rules in _tables(context):
+        limits: dict[float, set[str]] = {}
+        for part in (part for rule in rules for line in rule.when for part in leaves(line.expr)):
+            match part:
+                case Compare(op, FactRef(), Const(value)) if not isinstance(value, str | bool):
+                    limits.setdefault(float(value), set()).add(op)
+        for rule in (rule for rule in rules if not _against(rule)):
+            yield from _turned(rule, limits)
+
+
+def _against(rule: Rule) -> bool:
+    return any(isinstance(e, Reject | Fallback) or (isinstance(e, Points) and e.points < 0) for e in rule.effects)
+
+
+def _turned(rule: Rule, limits: Mapping[float, set[str]]) -> Iterator[Finding]:
+    if limits:
+        for pattern, contrary in _SIDES:
+            for match in pattern.finditer(rule.title):
+                found = limits.get(float(match[1].replace(",", "")))
+                if found and found <= set(contrary):
+                    yield turned_limit.about(
+                        rule,
+                        f"the title of {rule.id} says {match[0]!r}, "
+                        f"and its line the contrary ({min(found)} {match[1]})",
+                        fix="turn one of the two round",
+                    )
+
+
+@check("warning")
+def excluded_in_title(context: LintContext) -> Iterator[Finding]:
+    """Title that names a kind of work, model or method for which the rule never fires.
+
+    Why: after a rule was copied its title goes on speaking of the old case, or a line was turned round.
+
+    Bad::
+
+        - id: servers-for-pretraining
+          title: Pretraining belongs on servers
+          when: [serving]
+
+    Good::
+
+        - id: servers-for-pretraining
+          title: Pretraining belongs on servers
+          when: [task == pretraining]
+
+    Looked for are the names of the choices of what is stated. A title that names one for which the rule fires as well
+    sets the two side by side, and is left alone.
+    """
+    regions = context.derived
+    named = _choices(context)
+    for rule in context.rulebook.rules:
+        where = regions.where(rule)
+        title = rule.title.casefold().replace("-", "")
+        for fact, choices in named.items():
+            found = [choice for choice, pattern in choices if pattern.search(title)]
+            if not found or regions.never(where):
+                continue
+            if all(regions.never(where, regions.true(Compare("==", FactRef(fact), Const(choice)))) for choice in found):
+                yield excluded_in_title.about(
+                    rule,
+                    f"the title of {rule.id} speaks of {found[0].replace('_', ' ')}, for which it never fires",
+                    fix="correct the title or the lines",
+                )
+
+
+#: Facts whose choices are kinds of work and of models, with names that mean nothing else.
+_NAMED_IN_TITLES = ("task", "model_family", "peft_method")
+_SHORTEST_CHOICE = 4
+
+
+def _choices(context: LintContext) -> dict[str, list[tuple[str, re.Pattern[str]]]]:
+    found: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
+    for name in _NAMED_IN_TITLES:
+        fact = context.vocabulary.fact(name)
+        for choice in fact.choices if fact else ():
+            if len(choice) >= _SHORTEST_CHOICE and choice != "other":
+                words = choice.replace("_", "[ -]?")
+                found.setdefault(name, []).append((choice, re.compile(rf"\b{words}\b")))
+    return found

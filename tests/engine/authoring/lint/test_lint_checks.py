@@ -94,9 +94,9 @@ def test_overrides_settle_a_conflict_through_a_third_rule(findings: Lint) -> Non
 
 def test_facts_that_calculators_read_or_give_count(findings: Lint) -> None:
     setter, reader = rule("r", "training", LOW), rule("r", "tier == low", "{set: {run_hours: 3}}")
-    assert findings(setter, "never-read", consumed=["tier"]) == []
-    assert [finding.message for finding in findings(reader, "never-set", produced=["grade"])] != []
-    assert findings(reader, "never-set", produced=["tier"]) == []
+    assert findings(setter, "never-read", consumed=frozenset({"tier"})) == []
+    assert [finding.message for finding in findings(reader, "never-set", produced=frozenset({"grade"}))] != []
+    assert findings(reader, "never-set", produced=frozenset({"tier"})) == []
 
 
 def test_a_fact_shown_in_a_text_counts_as_read(findings: Lint) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from whichgpu.engine.authoring.inspection import lint_rulebook
-from whichgpu.engine.authoring.lint.finding import Finding
+from whichgpu.engine.authoring.lint.finding import Finding, Surroundings
 from whichgpu.engine.catalogue import ModelSpec, load_knowledge
 from whichgpu.engine.core import locate, record_of
 from whichgpu.engine.rules import KnownNames, Rulebook, load_vocabulary
@@ -36,7 +36,7 @@ LLAMA = {
 def found(models: dict[str, ModelSpec]) -> list[Finding]:
     empty, day = Rulebook((), (), "", ()), datetime.date(2026, 6, 30)
     vocabulary = load_vocabulary(locate("knowledge"))
-    return lint_rulebook(empty, vocabulary, KnownNames(), day, models=models, run_sources=RUNS)
+    return lint_rulebook(empty, vocabulary, KnownNames(), day, Surroundings(models=models, run_sources=RUNS))
 
 
 def of_one(**fields: Any) -> list[tuple[str, str]]:
