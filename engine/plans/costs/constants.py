@@ -58,9 +58,10 @@ class ListPrices(FrozenModel):
 
 
 class Clusters(FrozenModel):
-    """Who rents several nodes joined by a network made for training."""
+    """Who rents several nodes joined by a network made for training, of at least so many GPUs each."""
 
     providers: frozenset[str]
+    least_gpus: int
     because: str
 
 

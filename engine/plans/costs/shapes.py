@@ -36,7 +36,7 @@ class Shape(Struct, frozen=True):
     single: bool  # never more than one GPU works as one
     by_the_chip: bool  # rented in any number
     listed_per_gpu: bool
-    joins_nodes: bool
+    joined_from: int | None  # GPUs of a machine that the provider joins to others; None where it joins none
 
     def quote(self, need: Need) -> Quote | None:
         """The offer taken often enough to hold the plan, or None where its machine does not hold ``together`` GPUs."""
@@ -63,7 +63,7 @@ class Shape(Struct, frozen=True):
         """So many machines of ``size`` GPUs, each at ``times`` the price of the offer."""
         if need.linked:
             instances = math.ceil(need.count / size)
-            if instances > 1 and not self.joins_nodes:
+            if instances > 1 and (self.joined_from is None or size < self.joined_from):
                 return None
         else:  # Replicas that do not talk to each other: as many in each machine as it holds whole.
             instances = math.ceil(math.ceil(need.count / need.together) / (size // need.together))
@@ -111,7 +111,7 @@ def _shape(offer: Offer, price: float, constants: EconomicsConstants) -> Shape:
         single=offer.instance in lesser,
         by_the_chip=offer.instance in listed.instances,
         listed_per_gpu=offer.provider_class in listed.classes,
-        joins_nodes=offer.provider in constants.clusters.providers,
+        joined_from=constants.clusters.least_gpus if offer.provider in constants.clusters.providers else None,
     )
 
 

@@ -98,6 +98,10 @@ def test_cards_that_are_alone_in_their_machine_are_not_joined_unless_they_must_b
     host = offer(1, 2.0, gpu=superchip.id, provider="packet-ai", provider_class="neocloud")
     assert found(rent([host], 2, 1, gpu=superchip)).instances == 2
     assert rent([host], 2, 2, gpu=superchip, linked=True) is None
+    # Who joins servers of eight joins no virtual machines with one.
+    virtual = offer(1, 2.0, gpu=superchip.id, provider="lambda", provider_class="neocloud")
+    assert found(rent([virtual], 2, 1, gpu=superchip)).instances == 2
+    assert rent([virtual], 2, 2, gpu=superchip, linked=True) is None
 
 
 def test_a_price_per_gpu_is_scaled_up_only_where_nobody_covers_the_shape() -> None:

@@ -401,7 +401,7 @@ def test_a_broken_constant_is_named_with_its_place(tmp_path: Path) -> None:
     (tmp_path / "economics.yaml").write_text(
         "class_tiers: {}\nper_gpu_list_price: {classes: [], because: x}\nareas: {}\n"
         "price_choice: {lowest_providers: 3, idle_share_below: 0.5, source: x, because: x}\n"
-        "clusters: {providers: [], because: x}\n"
+        "clusters: {providers: [], least_gpus: 4, because: x}\n"
         "lesser_shapes: {instances: {}, because: x}\n"
         "providers_also_called: {}\nthresholds: {}\nconstants:\n  pue: {value: 3, low: 1, high: 2, source: x}\n"
     )
