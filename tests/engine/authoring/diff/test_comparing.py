@@ -202,7 +202,7 @@ def test_the_sample_is_the_same_for_one_seed(advisor: Advisor) -> None:
 
 def test_the_sample_is_realistic(advisor: Advisor) -> None:
     """Nearly all can be read, most get a recommendation, and together they fire most of the rulebook."""
-    answers = [answer_of(advisor, facts, MOMENT) for facts in sample_workloads(advisor.vocabulary, 50)]
+    answers = [answer_of(advisor, facts, MOMENT) for facts in sample_workloads(advisor.vocabulary, 60)]
     assert sum(answer.refused is not None for answer in answers) <= 2
     assert sum(answer.recommendation is not None for answer in answers) > 0.8 * len(answers)
     fired = set().union(*(answer.fired for answer in answers))
