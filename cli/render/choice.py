@@ -36,7 +36,7 @@ _OF_ITS_FIRST = {
 _SAME_COUNT = "What a guide says of the count here fits the answer, and not this one"
 _KEPT_BACK = {
     "unverified": "a stated limit is not verified",
-    "fallback": "a fallback",
+    "fallback": "a last choice here",
     "guide_cards": "no guide names its card here",
     "guide_counts": "no guide names its count here",
 }

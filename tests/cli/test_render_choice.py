@@ -185,7 +185,7 @@ def test_a_job_is_costlier_for_its_work_and_not_by_the_hour() -> None:
     ("plan", "says"),
     [
         ({"dominated_by": "nvidia-b200x2-tp2-dp1", "below_for": "fallback"}, "beaten by 2 x B200"),
-        ({"dominated_by": None, "below_for": "fallback"}, "kept back: a fallback"),
+        ({"dominated_by": None, "below_for": "fallback"}, "kept back: a last choice here"),
         ({"dominated_by": None, "below_for": "evidence"}, ""),
         ({}, ""),
     ],
