@@ -32,6 +32,8 @@ _OF_ITS_FIRST = {
     "guide_cards": "A guide names the card that the answer stands in for, and not this one",
     "guide_counts": "A guide names the count that the answer stands in for, and not this one",
 }
+#: Where it is the answer's card in another number or split.
+_SAME_CARD = "So split or so many, the same card beats the plan that a guide names less clearly"
 #: Where both have as many GPUs: a guide asks for the smallest number of a card that fits, which differs by card.
 _SAME_COUNT = "What a guide says of the count here fits the answer, and not this one"
 _KEPT_BACK = {
@@ -102,6 +104,8 @@ def _ground(entry: JsonObject, plan: JsonObject, *, same_count: bool) -> str:
     because = entry["because"].strip().rstrip(".")
     of_the_answer = _OF_ITS_FIRST if plan.get("stands_in_for") else _OF_THE_ANSWER
     ground = _SAME_COUNT if same_count else of_the_answer.get(entry["reason"], because)
+    if entry["reason"] == "guide_cards" and plan.get("stands_in_for") and entry["gpu"] == plan["gpu"]:
+        ground = _SAME_CARD
     unnamed = [name for name in entry.get("waits_for") or () if name not in because]
     facts = joined(entry["facts"]) if entry["rule"] else ""
     if not facts and len(unnamed) == len(entry.get("waits_for") or ()) and unnamed:
