@@ -52,7 +52,11 @@ def preferred(**changes: Any) -> dict[str, Any]:
 
 def decision(objective: str = "cheapest", **recommendation: Any) -> dict[str, Any]:
     facts = {"task": {"value": "inference"}}
-    return {"objective": objective, "facts": facts, "recommendation": {"count": 2, **recommendation}}
+    return {
+        "objective": objective,
+        "facts": facts,
+        "recommendation": {"gpu": "nvidia-rtx-4090", "count": 2, **recommendation},
+    }
 
 
 def lines(blocks: list[Any]) -> list[str]:
@@ -97,6 +101,9 @@ def test_where_the_answer_stands_in_for_a_guides_card_that_is_said() -> None:
         "This plan stands in for it, 20 % cheaper and 2 x as fast."
     )
     said = lines(chosen_over_blocks(answered, NAMES, everything=False))
+    assert "the same card beats the plan that a guide names less clearly" in said[1]
+    other = decision(chosen_over=[over(reason="guide_cards", gpu="nvidia-l4")], stands_in_for=first)
+    said = lines(chosen_over_blocks(other, NAMES, everything=False))
     assert "A guide names the card that the answer stands in for, and not this one" in said[1]
     assert stand_in_blocks(decision(), NAMES) == []
 
