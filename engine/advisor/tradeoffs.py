@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from whichgpu.engine.advisor.options import Kind, Option, TradeOffSettings, options_of
-from whichgpu.engine.advisor.outcome import Judged, Outcome
+from whichgpu.engine.advisor.outcome import Judged, Outcome, PlanRound
 from whichgpu.engine.advisor.pipeline import DecisionContext, round_on
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.advisor.survey import is_job
@@ -64,7 +64,10 @@ def trade_offs(
     """
     answer = outcome.chosen
     if answer is None:
-        return _openings(context, given, outcome, objectives, settings)
+        if outcome.no_answer is None or outcome.no_answer.kind != "nothing_fits":
+            return ()
+        options = options_of(outcome, given, objectives, settings, context)
+        return _openings(options, lambda changes: round_on(context, changes, outcome.objective), given, settings)
     least = 1 + settings.least_gain
     found = list(_owned(outcome, answer, least))
     found += [entry for entry in _commitments(outcome, answer) if entry.clear_by >= least]
@@ -85,27 +88,22 @@ def trade_offs(
 
 
 def _openings(
-    context: DecisionContext,
+    options: Iterable[Option],
+    decide: Callable[[dict[str, Value]], PlanRound | None],
     given: Mapping[str, Value],
-    outcome: Outcome,
-    objectives: Mapping[str, Objective],
     settings: TradeOffSettings,
 ) -> tuple[TradeOff, ...]:
     """What would let a plan qualify where none does, the mildest step of each kind, and the plan that comes first."""
-    if outcome.no_answer is None or outcome.no_answer.kind != "nothing_fits":
-        return ()
-    options = [o for o in options_of(outcome, given, objectives, settings, context) if o.kind != "objective"]
-    found: list[TradeOff] = []
-    for option, value in islice(((o, value) for o in options for value in o.values), settings.most_decisions):
-        if any((entry.kind, entry.fact) == (option.kind, option.fact) for entry in found):
-            continue
-        round_ = round_on(context, changed(given, option.fact, value), outcome.objective)
-        best = round_.judged[0] if round_ and round_.judged else None
+    tries = ((option, value) for option in options if option.kind != "objective" for value in option.values)
+    found: dict[tuple[Kind, str], TradeOff] = {}
+    for option, value in islice(tries, settings.most_decisions):
+        key = option.kind, option.fact
+        made = decide(changed(given, option.fact, value)) if key not in found else None
+        best = made.judged[0] if made and made.judged else None
         if best is not None and best.ranked.proven:
-            found.append(replace(beside(option.kind, best, best), fact=option.fact, value=value))
-    return tuple(
-        replace(entry, cost_ratio=None, speed_ratio=None) for entry in found[: settings.most_listed]
-    )  # There is nothing to compare them with.
+            plan = best.ranked.plan  # There is nothing to compare it with.
+            found[key] = TradeOff(*key, value, plan, plan.cost.usd_per_hour, None, None)
+    return tuple(found.values())[: settings.most_listed]
 
 
 def changed(given: Mapping[str, Value], name: str, value: Value | None) -> dict[str, Value]:

@@ -21,8 +21,6 @@ from whichgpu.engine.rules import FactDef, probing, spread
 #: answer is then within 31 points of that of all ways at 95 percent, enough to tell nearly sure from open; more are
 #: waited for longer than they tell.
 WAYS = 10
-#: After so many ways no more are tried where at most so many kept the answer: less than the likely share by far.
-_PLAINLY_OPEN = {5: 1, 8: 4}
 #: Where GPU and count stay in this share of ways, the answer may be taken (``benchmarks/interview.py`` measures it).
 LIKELY = 0.75
 #: At most so many values of one number are drawn: the plans are made anew for each.
@@ -132,9 +130,7 @@ class Ways:
 
 def _settled(ways: int, kept: int) -> bool:
     """Whether further ways would say nothing new of whether the answer may be taken."""
-    if ways >= WAYS or kept + (WAYS - ways) < LIKELY * WAYS:
-        return True
-    return kept <= _PLAINLY_OPEN.get(ways, -1)
+    return ways >= WAYS or kept + (WAYS - ways) < LIKELY * WAYS
 
 
 def usual_values(fact: FactDef, values: Sequence[Value] | None) -> tuple[Value, ...]:

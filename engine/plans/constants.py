@@ -42,6 +42,7 @@ class PlanConstants(FrozenModel):
     tensor_most: Bound
     tokens_per_micro_batch: Bound
     images_per_micro_batch: Bound
+    usual_image_px: Bound  # of those
     small_images_per_micro_batch: Bound
     patience_hours: Bound
     least_gain_of_doubling: Factor

@@ -34,10 +34,6 @@ from whichgpu.engine.sizing import (
 _READ = ("tokens_per_s", "samples_per_s", "qps", "ttft_ms", "tpot_ms", "latency_ms", "hours")
 
 
-#: Of a picture of which ``images_per_micro_batch`` are the usual batch.
-_USUAL_PIXELS = 512**2
-
-
 class Usual(NamedTuple):
     """The layout for each of several counts, and whether it fits."""
 
@@ -224,9 +220,8 @@ class SizeColumns:
         tokens = constants.tokens_per_micro_batch.value // job.seq_len_tokens
         images = constants.images_per_micro_batch.value
         if job.family == "vision" and job.pixels():  # Of small pictures more pass at a time.
-            images = max(
-                images, min(constants.small_images_per_micro_batch.value, int(images * _USUAL_PIXELS / job.pixels()))
-            )
+            usual = images * constants.usual_image_px.value**2
+            images = max(images, min(constants.small_images_per_micro_batch.value, int(usual / job.pixels())))
         bound = tokens if job.shape is not None else images
         known = room > 0
         most = np.maximum(1, np.minimum(np.where(known, room, 1), bound))

@@ -71,12 +71,14 @@ _BATCH_WORDS = {
 }
 _NETWORK_WORDS = {
     **_BATCH_WORDS,
-    "images_per_s": "GPUs x peak x share used / FLOPs per image",
-    "samples_per_s": "GPUs x peak x share used / FLOPs per sample",
+    "images_per_s": "GPUs / seconds of an image, the longer of FLOPs / (peak x share used) and its maps / bandwidth; in"
+    " training no step is shorter than its kernels take to start",
+    "samples_per_s": "GPUs / seconds of a sample, FLOPs / (peak x share used) and no less than its maps / bandwidth; in"
+    " training no step is shorter than its kernels take to start",
     "audio_hours_per_hour": "windows per second x seconds of sound in each",
     "capacity_audio_hours_per_hour": "windows of full batches per second x seconds of sound in each",
     "max_streams": "requests per second that keep the targets / frames per second of a stream",
-    "latency_ms": "FLOPs / (peak x share used)",
+    "latency_ms": "FLOPs / (peak x share used), no less than its maps / bandwidth, + the server's time; and the wait",
     "step_s": "batch / samples per second",
     "hours": "stated steps x batch / samples per second",
 }
@@ -96,7 +98,7 @@ _LOOKUP_WORDS = {
 _SPEECH_WORDS = {
     **_NETWORK_WORDS,
     "samples_per_s": "GPUs x share / (encoder / (peak x share used) + tokens of text x (decoder / batch + keys and"
-    " values of the sound) / bandwidth)",
+    " values of the sound) / bandwidth, no less than the start of kernels)",
     "tokens_per_s": "samples per second x tokens of text in each",
 }
 _ENCODER_WORDS = {
