@@ -49,7 +49,7 @@ class Person:
     asked: list[str] = field(default_factory=list)  # facts
     steps: list[float] = field(default_factory=list)  # CPU seconds to each question, and to the end
     sure: list[float] = field(default_factory=list)  # CPU seconds to tell how sure the answer is
-    waits: list[float] = field(default_factory=list)  # CPU seconds of both, before a question is on the screen
+    waits: list[float] = field(default_factory=list)  # CPU seconds of both, before an answer can be given
     left: list[int] = field(default_factory=list)  # questions that were said to be left at each
     offer: int | None = None  # after how many questions the answer was offered
     kept: bool = True  # whether the GPUs stayed from there
@@ -147,6 +147,8 @@ def interview(advisor: Advisor, facts: Mapping[str, Value]) -> tuple[State, Done
     while True:
         search_young()  # As the command does while the person reads.
         begun = time.process_time()
+        if "task" in state.answered:
+            interviewer.decide(state)  # What is in front stands above the question, how sure that is below it.
         step = interviewer.next_question(state)
         found.steps.append(time.process_time() - begun)
         found.left.append(interviewer.questions_left(state))

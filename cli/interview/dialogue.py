@@ -19,7 +19,7 @@ from whichgpu.cli.render.figures import value_text
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.template import workload_text
 from whichgpu.engine.core import InputError, Problem, Value
-from whichgpu.engine.interview import Done, Interviewer, Origin, Question, State, answered, effects_of, waiting_for
+from whichgpu.engine.interview import Done, Interviewer, Origin, Question, State, effects_of, waiting_for
 from whichgpu.engine.rules import FactDef
 
 
@@ -53,6 +53,7 @@ class Dialogue:
     again: str | None = None  # a fact to ask again, out of turn
     ended: Done | None = None  # where the person asked for the answer before the questions ended
     offered: bool = False  # whether it was said that the answer may be taken
+    unsaid: bool = False  # whether it is still to be said how sure the answer is
 
     def wishes(self, state: State) -> State:
         """Ask for the five wishes, each of which Enter leaves open.
@@ -126,6 +127,7 @@ class Dialogue:
             self.tell(wording.line_blocks(question, number + 1, usuals))
         else:
             self.tell(wording.question_blocks(question, number + 1, usual))
+        self._say_sure()
         while True:
             line = self.ask_line(question.fact)
             if line is None:
@@ -320,37 +322,33 @@ class Dialogue:
         self.tell([Paragraph(f"Wrote {file}; it goes with: whichgpu recommend {file}")])
 
     def _keep(self, state: State, *, standing: bool = True) -> None:
-        """Take over a state, keep it on disk, and say where things stand."""
+        """Take over a state, keep it on disk, and say which plan is in front."""
         self.state = state
         self.session.keep(state)
         if standing:
             self.say_standing(state)
 
     def say_standing(self, state: State) -> None:
-        """Say which plan is in front and how sure that is, once anything can be said."""
+        """Say which plan is in front, once anything can be said; how sure that is follows the next question."""
         self.state = state
         outcome = self.interviewer.decide(state).outcome
+        self.unsaid = outcome.chosen is not None
         if outcome.no_answer is not None and outcome.no_answer.kind == "facts_missing":
             return
-        sure = self.interviewer.sureness(state)
-        likely = sure.likely and not self.offered and outcome.chosen is not None
-        self.offered = self.offered or likely
-        left = self.interviewer.questions_left(state)
         facts = self.interviewer.advisor.vocabulary.facts
-        offer = likely and left > 0
         numbers = {answer.fact: number for number, answer in enumerate(state.answers, start=1)}
-        told = wording.standing_blocks(
-            outcome,
-            answered(outcome),
-            sure,
-            self.names,
-            facts,
-            numbers=numbers,
-            owned=self._owned,
-            left=left,
-            offer=offer,
-        )
-        self.tell(told)
+        self.tell(wording.standing_blocks(outcome, self.names, facts, numbers=numbers, owned=self._owned))
+
+    def _say_sure(self) -> None:
+        """Say how sure the plan in front is, below the question: that is read while the ways are tried."""
+        if not self.unsaid:
+            return
+        self.unsaid = False
+        sure = self.interviewer.sureness(self.state)
+        offer = sure.likely and not self.offered
+        self.offered = self.offered or offer
+        left = self.interviewer.questions_left(self.state)
+        self.tell(wording.sureness_blocks(sure, self.names, left=left, offer=offer))
 
     @property
     def _owned(self) -> Mapping[str, int]:

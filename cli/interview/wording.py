@@ -14,7 +14,7 @@ from whichgpu.cli.render.figures import count_of, value_text, with_unit
 from whichgpu.cli.render.names import Names
 from whichgpu.engine.advisor import Advisor, NoAnswer, Outcome
 from whichgpu.engine.core import InputError, Value
-from whichgpu.engine.interview import Answer, Answered, Effect, Question, State, Sureness
+from whichgpu.engine.interview import Answer, Answered, Effect, Question, State, Sureness, answered
 from whichgpu.engine.plans import count_owned, owned_gpus
 from whichgpu.engine.rules import FactDef, fold
 
@@ -198,36 +198,41 @@ def answer_text(answer: Answered, names: Names, owned: Mapping[str, int]) -> str
 
 def standing_blocks(
     outcome: Outcome,
-    answer: Answered,
-    sure: Sureness,
     names: Names,
     labels: Mapping[str, FactDef],
     *,
     numbers: Mapping[str, int],
     owned: Mapping[str, int],
-    left: int = 0,
-    offer: bool = False,
 ) -> list[Block]:
-    """Which plan is in front, how sure that is, and how much is left to ask.
+    """Which plan is in front, or why none is.
 
     Args:
         outcome: on what is known.
-        answer: what of it must be stable.
-        sure: in how many of the ways in which the rest could turn out it stays.
         names: of GPUs.
         labels: the facts, by name.
         numbers: of the answers, by fact.
         owned: how many of each GPU the person has.
-        left: about how many questions are left; 0 says nothing of it.
-        offer: say that this is sure enough to stop.
     """
     gap = outcome.no_answer
     if gap is not None and gap.kind == "contradictory":
         text = f"These answers contradict each other: {', '.join(gap.facts)}. Change one with edit."
         return [Paragraph(text, "bad"), *[Paragraph(rule.because) for rule in gap.rules]]
+    answer = answered(outcome)
     if answer.gpu is None:
         return [Paragraph(f"No plan remains that the rules accept.{_relaxing(gap, labels, numbers)}", "bad")]
-    says = f"In front: {answer_text(answer, names, owned)}. {_how_sure(sure, names)}"
+    return [Paragraph(f"In front: {answer_text(answer, names, owned)}.")]
+
+
+def sureness_blocks(sure: Sureness, names: Names, *, left: int, offer: bool) -> list[Block]:
+    """How sure the plan in front is, and how much is left to ask.
+
+    Args:
+        sure: in how many of the ways in which the rest could turn out it stays.
+        names: of GPUs.
+        left: about how many questions are left; 0 says nothing of it.
+        offer: say that this is sure enough to stop.
+    """
+    says = _how_sure(sure, names)
     if left:
         says += f" About {count_of(left, 'question')} left."
     blocks: list[Block] = [Paragraph(says, "faint")]

@@ -18,9 +18,10 @@ from whichgpu.engine.rules import FactDef, probing, spread
 
 
 #: In so many ways the open facts are filled in, each a decision that is waited for. The share of them that keep the
-#: answer is then within 31 points of that of all ways at 95 percent, enough to tell nearly sure from open; more are
-#: waited for longer than they tell.
+#: answer is then within 31 points of that of all ways at 95 percent, enough to tell nearly sure from open.
 WAYS = 10
+#: At most so many are drawn for each that is decided: facts drawn one by one may contradict each other.
+_TRIES = 3
 #: Where GPU and count stay in this share of ways, the answer may be taken (``benchmarks/interview.py`` measures it).
 LIKELY = 0.75
 #: At most so many values of one number are drawn: the plans are made anew for each.
@@ -80,15 +81,13 @@ class Ways:
             open_names: the facts that are filled in.
         """
         found: list[_Chosen] = []
-        kept = 0
         mine = base.gpu, base.count
         names = [name for name in open_names if self.values.get(name)]
-        for way in range(2 * WAYS if names else 0):  # Some contradict themselves.
+        for way in range(_TRIES * WAYS if names else 0):
             chosen = self._choice({**given, **self._drawn(way, names)})
             if chosen is not None:
                 found.append(chosen)
-                kept += chosen.gpus == mine
-                if _settled(len(found), kept):
+                if len(found) == WAYS:
                     break
         if not found:
             return Sureness(1, 1, 1)
@@ -126,11 +125,6 @@ class Ways:
                 final = self.context.final(before, probed.chosen, compared)
             chosen.verdict = final.facts.get("procurement", "undecided")
         return chosen.verdict
-
-
-def _settled(ways: int, kept: int) -> bool:
-    """Whether further ways would say nothing new of whether the answer may be taken."""
-    return ways >= WAYS or kept + (WAYS - ways) < LIKELY * WAYS
 
 
 def usual_values(fact: FactDef, values: Sequence[Value] | None) -> tuple[Value, ...]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from whichgpu import Advisor
+from whichgpu.cli.interview.dialogue import Dialogue, StoppedError
 from whichgpu.cli.interview.replies import on_one_line, steering, understood
+from whichgpu.cli.interview.session import Session
 from whichgpu.cli.interview.typing_lines import names_for, typed_line
 from whichgpu.cli.interview.wishes import WISHES
 from whichgpu.cli.interview.wording import (
@@ -16,14 +19,14 @@ from whichgpu.cli.interview.wording import (
     offer_blocks,
     owned_cards,
     question_blocks,
-    standing_blocks,
+    sureness_blocks,
     why_blocks,
 )
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.screen import Screen
 from whichgpu.cli.render.text import to_text
 from whichgpu.engine.core import InputError
-from whichgpu.engine.interview import Answered, Effect, Question, Sureness
+from whichgpu.engine.interview import Answered, Effect, Interviewer, Question, State, Sureness
 
 
 #: A Sunday, at noon.
@@ -110,14 +113,28 @@ def test_now_steers_and_enter_is_marked(advisor: Advisor) -> None:
         ),
     ],
 )
-def test_how_sure_in_words(sure: Sureness, says: str, advisor: Advisor) -> None:
-    outcome = advisor.decide({"task": "inference", "model_name": "llama-3.1-8b"}, decided_at=MOMENT).outcome
-    answer = Answered("nvidia-a30", 1, "rent")
-    blocks = standing_blocks(outcome, answer, sure, Names(), {}, numbers={}, owned={}, left=3, offer=sure.likely)
-    text = to_text(blocks, Screen(300))
+def test_how_sure_in_words(sure: Sureness, says: str) -> None:
+    text = to_text(sureness_blocks(sure, Names(), left=3, offer=sure.likely), Screen(300))
     assert says in text
     assert "About 3 questions left." in text
     assert ("now gives the answer" in text) is sure.likely
+
+
+def test_how_sure_stands_below_the_question(advisor: Advisor, tmp_path: Path) -> None:
+    seen: list[str] = []
+    lines = iter(["inference", "quit"])
+    dialogue = Dialogue(
+        Interviewer(advisor, MOMENT),
+        Names(),
+        Session(tmp_path / "s.json"),
+        lambda fact=None: next(lines),
+        lambda blocks: seen.append(to_text(blocks, Screen(100))),
+    )
+    with pytest.raises(StoppedError):
+        dialogue.run(State())
+    front = next(place for place, text in enumerate(seen) if text.startswith("In front: "))
+    assert "2. " in seen[front + 1]
+    assert "ways" in seen[front + 2]
 
 
 def test_numbers_that_come_to_the_same_are_told_together(advisor: Advisor) -> None:
