@@ -31,7 +31,8 @@ from whichgpu.engine.authoring import (
     run_scenarios,
 )
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.core import InputError, Problem, locate, nearest_words
+from whichgpu.engine.core import InputError, Problem, collection_paused, locate, nearest_words
+from whichgpu.engine.rules import probing
 
 
 FOUND_WANTING = 1
@@ -113,10 +114,11 @@ def run_all(
     wanted = [scenario for scenario in found if pattern is None or fnmatchcase(scenario.id, pattern)]
 
     def decide(scenario: Scenario) -> Mapping[str, Any]:
-        return advisor.decide(scenario.given, decided_at=moment).to_dict(full=needs_all(scenario))
+        return advisor.decide(scenario.given, decided_at=moment).lazily(full=needs_all(scenario))
 
     def run(cases: Iterable[Scenario]) -> list[ScenarioResult]:
-        return run_scenarios(cases, decide, advisor.knowledge)
+        with collection_paused(), probing():
+            return run_scenarios(cases, decide, advisor.knowledge)
 
     cases = [each for each in wanted if each.guide]
     of_guides = run_or_recall(cases, run, folders, moment)

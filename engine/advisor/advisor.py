@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from whichgpu.engine.advisor.answer.compact import compact_dict
 from whichgpu.engine.advisor.answer.decision import decision_dict
+from whichgpu.engine.advisor.answer.parts import AnswerParts, LazyAnswer
 from whichgpu.engine.advisor.answer.tradeoffs import trade_off_list
 from whichgpu.engine.advisor.further_facts import check_further_facts
 from whichgpu.engine.advisor.intake import Reader, Workload
@@ -104,6 +105,16 @@ class Decision(Struct, frozen=True):
             trade_offs: with ``trade_offs``, which take further decisions.
             traced: False leaves out what a page for people does not show: the trace, and the plans and rules in full.
         """
+        answer = decision_dict(self._parts(full=full, traced=traced), full=full)
+        if trade_offs:
+            answer["trade_offs"] = trade_off_list(self.trade_offs(), self.outcome, self.advisor.vocabulary)
+        return answer
+
+    def lazily(self, *, full: bool = True) -> LazyAnswer:
+        """The decision of which only the parts are made that are read; ``full`` as for ``to_dict``."""
+        return LazyAnswer(self._parts(full=full, traced=full))
+
+    def _parts(self, *, full: bool, traced: bool) -> AnswerParts:
         advisor = self.advisor
         head: answer_types.Head = {
             "fired_by": self.fired_by,
@@ -112,19 +123,8 @@ class Decision(Struct, frozen=True):
             "rulebook": {"version": VERSION, "digest": advisor.rulebook.digest, "layers": advisor.layers()},
             "knowledge": {"digest": advisor.knowledge.digest, "prices_as_of": advisor.knowledge.prices_as_of},
         }
-        answer = decision_dict(
-            self.outcome,
-            head,
-            advisor.knowledge,
-            advisor.rules,
-            advisor.vocabulary,
-            self.differences,
-            full=full,
-            traced=traced,
-        )
-        if trade_offs:
-            answer["trade_offs"] = trade_off_list(self.trade_offs(), self.outcome, advisor.vocabulary)
-        return answer
+        named = (advisor.knowledge, advisor.rules, advisor.vocabulary)
+        return AnswerParts(self.outcome, head, *named, self.differences, full=full, traced=traced)
 
     def compact(self) -> compact_types.CompactAnswer:
         """The answer in under a kilobyte, without its reasons: for runs over many workloads."""
