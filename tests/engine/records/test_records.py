@@ -19,7 +19,7 @@ from whichgpu.engine.records.data_slice import slice_of
 from whichgpu.engine.records.packing import packed, unpacked
 from whichgpu.engine.records.reading import read_saved
 from whichgpu.engine.records.signing import PublicKey, SigningKey, new_key, open_key, read_public
-from whichgpu.engine.records.statement import id_of, read_meta, record_text, respelt
+from whichgpu.engine.records.statement import Asked, id_of, make_statement, read_meta, record_text, respelt
 
 
 Json = dict[str, Any]
@@ -68,6 +68,20 @@ def test_a_record_reads_back_as_it_was_saved(
     assert found.standing.state == "signed"
     assert found.mark == f"Record {found.id}: {found.standing.says}."
     assert "signed by anna" in found.mark
+
+
+def test_a_name_written_otherwise_than_in_the_catalogue_is_kept_in_the_record(
+    decide: Callable[..., Decision], statement: Json
+) -> None:
+    asked = Asked(None, None, (), {})
+    decision = decide({"task": "inference", "model_name": "Llama-3.1-8B", "gpu_candidates": "l4"})
+    made = make_statement(decision, decision.to_dict(), asked)
+    assert made["inputs"]["as_written"] == {"model_name": "Llama-3.1-8B"}
+    assert made["answer"]["facts"]["model_name"]["value"] == "llama-3.1-8b"
+    assert "as_written" not in statement["inputs"]
+    assert read_saved(record_text(made, None).encode(), "r.json", {}).standing.state == "unsigned"
+    forged = tampered(record_text(made, None), lambda s: s["inputs"].pop("as_written"))
+    assert json.loads(forged)["statement"]["id"] != made["id"]
 
 
 @pytest.mark.parametrize(
