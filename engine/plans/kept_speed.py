@@ -42,6 +42,12 @@ class Sped(NamedTuple):
 Compute: TypeAlias = Callable[[Ints, Layouts, Floats | None], Sped]
 
 
+def _keys(which: Ints, layouts: Layouts) -> Ints:
+    """A number for each plan, the same for equal ones alone."""
+    keys: Ints = layouts.codes << _GPU_BITS | which
+    return keys
+
+
 class KeptSpeed:
     """What ``compute`` gives for plans, which may not hang on the plans beside them."""
 
@@ -61,7 +67,7 @@ class KeptSpeed:
         """
         if not len(which):
             return self._compute(which, layouts, room)
-        keys = layouts.codes << _GPU_BITS | which
+        keys = _keys(which, layouts)
         rows, new = self._found(keys)
         if self._sped is None or new.any():
             if len(self._keys) > _MOST_KEPT:
@@ -74,6 +80,10 @@ class KeptSpeed:
             self._add(added)
             rows, _ = self._found(keys)
         return self._sped.take(rows)
+
+    def has(self, which: Ints, layouts: Layouts) -> Bools:
+        """Of which plans, given as to ``of``, the speed is kept."""
+        return ~self._found(_keys(which, layouts))[1]
 
     def _found(self, keys: Ints) -> tuple[Ints, Bools]:
         """The row of each key, and whether it has none."""

@@ -16,6 +16,10 @@ from whichgpu.engine.plans.targets import missed, shortfall, times_missed
 from whichgpu.engine.sizing import Bools, Floats, Ints
 
 
+#: Halvings of which all numbers are computed at once: seven of each row.
+_HALVINGS_AHEAD = 3
+
+
 class _Replicas(NamedTuple):
     """Splits of one replica, a row for each GPU and split."""
 
@@ -131,7 +135,7 @@ def _needed(sizes: PlanSizes, replicas: _Replicas, most: Ints) -> Ints:
     while len(row):
         rounds += 1
         here, number = replicas.take(row), tried[row]
-        speed = _speed(sizes, here, number)
+        speed = _speed_and_ahead(sizes, here, number, too_few[row], needed[row])
         enough = ~missed(goals, speed)
         searching = needed[row] == 0
         # Each of more replicas has fewer requests in flight, and answers them sooner.
@@ -151,6 +155,34 @@ def _needed(sizes: PlanSizes, replicas: _Replicas, most: Ints) -> Ints:
 def _speed(sizes: PlanSizes, replicas: _Replicas, number: Ints) -> dict[str, Floats]:
     """The speed of so many of each."""
     return sizes.columns.kept_speed.of(replicas.gpu, replicas.times(number), replicas.room).figures
+
+
+def _speed_and_ahead(
+    sizes: PlanSizes, replicas: _Replicas, number: Ints, too_few: Ints, needed: Ints
+) -> dict[str, Floats]:
+    """The speed of so many of each; and, to be kept, of the numbers that the next halvings may come to.
+
+    A round costs as much for a few rows as for many.
+    """
+    halved = np.flatnonzero((needed > 0) & ~sizes.columns.kept_speed.has(replicas.gpu, replicas.times(number)))
+    if not len(halved):
+        return _speed(sizes, replicas, number)
+    place, ahead = _halvings(too_few[halved], needed[halved])
+    rows = np.concatenate([np.arange(len(number)), halved[place]])
+    speed = _speed(sizes, replicas.take(rows), np.concatenate([number, ahead]))
+    return {name: column[: len(number)] for name, column in speed.items()}
+
+
+def _halvings(low: Ints, high: Ints) -> tuple[Ints, Ints]:
+    """The numbers that some halvings between two others may come to, each with the place of the two."""
+    ends, numbers = [(low, high)], []
+    for _ in range(_HALVINGS_AHEAD):
+        middles = [(one, (one + other) // 2, other) for one, other in ends]
+        numbers += [np.where(other - one > 1, middle, 0) for one, middle, other in middles]
+        ends = [pair for one, middle, other in middles for pair in ((one, middle), (middle, other))]
+    tree = np.stack(numbers, axis=1)
+    place, at = np.nonzero(tree)
+    return place, tree[place, at]
 
 
 def _steadied(needed: Ints) -> Ints:

@@ -317,7 +317,7 @@ def _at_work(replica: Replica, held: Any, others: Any) -> _Work:
     step, lengthened = steps.without_and_with(np.maximum(1.0, held))
     added = np.maximum(0.0, lengthened - step)
     passing, at_once = steps.own_pass(step, added), np.ones(1)
-    if np.any(steps.alone):
+    if np.asarray(steps.alone).any():
         # In steps of their own prompts pass together that came while one token was given to all.
         come = np.clip(others * steps.sharers / answer, 1.0, np.maximum(1.0, 1.0 / share))
         at_once = np.where(steps.alone, come, 1.0)

@@ -30,3 +30,16 @@ def test_every_plan_is_computed_once_and_told_in_the_order_asked(
         assert np.array_equal(found.figures["tokens_per_s"], which + tensor / 10 + pipeline / 100 + data / 1e4)
         assert np.array_equal(found.room, found.figures["tokens_per_s"] * 2)
     assert len(computed) == len(set(computed))
+
+
+@given(plans, plans)
+def test_what_was_asked_for_is_had_and_nothing_else(
+    asked: list[tuple[int, int, int, int]], others: list[tuple[int, int, int, int]]
+) -> None:
+    kept = KeptSpeed(lambda which, layouts, room: Sped(which * 1.0, {"tokens_per_s": which * 1.0}))
+    tables = []
+    for search in (asked, others):
+        which, tensor, pipeline, data = np.array(search, np.int64).reshape(-1, 4).T
+        tables.append((which, Layouts(tensor, pipeline, data, np.zeros_like(data))))
+    kept.of(*tables[0])
+    assert kept.has(*tables[1]).tolist() == [plan in asked for plan in others]
