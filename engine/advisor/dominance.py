@@ -109,11 +109,12 @@ def outweighs_guide(one: MeasureColumns, other: MeasureColumns, objective: Objec
     """Whether the first plan beats the second so clearly that a guide's word for the second does not stand.
 
     It does where it is cheaper and faster by the margin of dominance, or where it saves more than preferences may cost:
-    as fast but for that margin, in as many copies, or with fewer cards over PCIe at no worse a balance. A service, and
-    a run of known length, costs what it costs: there that is enough. A job whose length is not stated is compared by
-    the piece of work, which may cost less on a machine that costs several times more an hour: there the guide's card
-    stands up to a multiple of the cost. Not so where the other costs hardly more an hour, nor where it is the same card
-    in another count.
+    as fast but for that margin, in as many copies, or with fewer cards over PCIe at no worse a balance. So it does
+    where another card is sooner by that share, in as many copies, and costs no more. A service, and a run of known
+    length, costs what it costs: there that is enough. A job whose length is not stated is compared by the piece of
+    work, which may cost less on a machine that costs several times more an hour: there the guide's card stands up to a
+    multiple of the cost. Not so where the other costs hardly more an hour, nor where it is the same card in another
+    count.
 
     Args:
         one: cost and time of the first plan.
@@ -130,7 +131,10 @@ def outweighs_guide(one: MeasureColumns, other: MeasureColumns, objective: Objec
     as_fast = (one.time <= other.time * (1 + objective.dominance_margin)) & (mine.copies >= its.copies)
     simpler = (mine.pcie_gpus < its.pcie_gpus) & (one.cost * one.time <= other.cost * other.time)
     saves = one.cost * (1 + objective.preference_share) <= other.cost
-    undercuts = _clearly(one, other, objective.dominance_margin) | (saves & (as_fast | simpler))
+    # Whoever pays no more for an answer sooner by that share asks for no reason beside it.
+    sooner = one.time * (1 + objective.preference_share) <= other.time
+    for_no_more = sooner & (one.cost <= other.cost) & (mine.copies >= its.copies) & (same_card ^ True)
+    undercuts = _clearly(one, other, objective.dominance_margin) | (saves & (as_fast | simpler)) | for_no_more
     # ``^ True`` negates single truth values and columns of them alike.
     return undercuts & ((costlier_an_hour ^ True) | far_cheaper)
 

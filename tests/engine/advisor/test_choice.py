@@ -217,7 +217,12 @@ def test_an_equal_that_is_cheaper_and_faster_stands_in_for_a_guides_card(unstate
     assert found["equal"].stands_in_for == "named"
     assert found["equal"].tier == found["named"].tier
     assert found["named"].dominated_by == "equal"
-    assert answer([named, contender("dear", 9.8, 1)], unstated) == "named"
+    assert answer([named, contender("dear", 10.1, 1)], unstated) == "named"
+    assert answer([named, contender("hardly sooner", 9.8, 1.7)], unstated) == "named"
+    assert answer([named, contender("for no more", 10, 1.5)], unstated) == "for no more"
+    assert answer([named, contender("more of it", 10, 1, count=2, family="named")], unstated) == "named"
+    copied = contender("named", 10, 2, cards=True, score=5, copies=2)
+    assert answer([copied, contender("one copy", 10, 1)], unstated) == "named"
     assert answer([named, contender("slow", 1, 2.5)], unstated) == "named"
     assert answer([named, contender("lower", 1, 1, segment="consumer")], unstated) == "named"
     assert answer([named, contender("other", 1, 1, vendor="amd")], unstated) == "named"
