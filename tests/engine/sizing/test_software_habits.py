@@ -90,6 +90,18 @@ def test_an_unstated_batch_is_the_frameworks():
     assert job_from_facts({**facts, "training_framework": "axolotl"}, LLAMA_8B).micro_batch == 1
 
 
+@pytest.mark.parametrize(
+    ("framework", "targets"),
+    [("peft", "qv"), ("trl", "qv"), ("litgpt", "qv"), ("unsloth", "all"), ("llama-factory", "all"), ("other", "all")],
+)
+def test_unstated_adapters_are_the_frameworks(framework, targets):
+    facts = {"task": "peft_finetuning", "peft_method": "lora", "training_framework": framework}
+    everything = job_from_facts({**facts, "lora_targets": "all-linear"}, LLAMA_8B).lora_targets
+    wanted = ("q", "v") if targets == "qv" else everything
+    assert job_from_facts(facts, LLAMA_8B).lora_targets == wanted
+    assert len(everything) == 7
+
+
 def test_torchtitan_sends_single_sequences_through_a_pipeline():
     facts = {"task": "pretraining", "seq_len_tokens": 4096, "batch_size_per_gpu": 16, "gradient_checkpointing": "none"}
     piped = Layout(data=2, pipeline=4)
