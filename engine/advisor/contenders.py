@@ -29,9 +29,10 @@ class Traits(Struct, frozen=True):
     """What choosing reads of plans beside figures and evidence: columns, or what one plan has."""
 
     count: Any  # of GPUs
-    nodes: Any
+    nodes: Any  # machines that one copy is spread over, for its GPUs have to be joined
     pcie_gpus: Any  # that are joined over PCIe
     copies: Any  # of a served model
+    capacity_qps: Any  # requests a second that a service can bear; NaN where that is not known
     vendor: Any  # in columns numbers that stand for vendors, and for families of cards
     family: Any
     segment: Any  # by SEGMENT_ORDER
@@ -45,10 +46,18 @@ class Traits(Struct, frozen=True):
 
 def traits_of_plan(plan: Plan) -> Traits:
     """What choosing reads of one plan."""
-    gpu, pcie, copies = plan.gpu, plan.facts.get("plan.pcie_gpus", 0), plan.facts.get("plan.replicas", 1)
-    segment = SEGMENT_ORDER.get(gpu.segment or "", 0)
+    gpu, facts = plan.gpu, plan.facts
     return Traits(
-        plan.count, plan.nodes, pcie, copies, gpu.vendor, gpu.family, segment, gpu.vram_gb or math.inf, plan.id
+        count=plan.count,
+        nodes=facts.get("plan.joined_nodes", plan.nodes),
+        pcie_gpus=facts.get("plan.pcie_gpus", 0),
+        copies=facts.get("plan.replicas", 1),
+        capacity_qps=facts.get("plan.qps", math.nan),
+        vendor=gpu.vendor,
+        family=gpu.family,
+        segment=SEGMENT_ORDER.get(gpu.segment or "", 0),
+        vram_gb=gpu.vram_gb or math.inf,
+        place=plan.id,
     )
 
 
@@ -63,16 +72,18 @@ def traits_of(plans: Sequence[Plan]) -> Traits:
     place = np.empty(len(table), np.intp)
     place[sorted(range(len(table)), key=table.ids.__getitem__)] = np.arange(len(table))
     gpus = kinds.values()
+    joined, machines = table.numbers("plan.joined_nodes"), table.numbers("plan.nodes")
     return Traits(
-        table.numbers("plan.count").astype(np.intp),
-        table.numbers("plan.nodes").astype(np.intp),
-        np.nan_to_num(table.numbers("plan.pcie_gpus")).astype(np.intp),
-        np.nan_to_num(table.numbers("plan.replicas"), nan=1).astype(np.intp),
-        np.array([vendors.setdefault(gpu.vendor, len(vendors)) for gpu in gpus], np.intp)[which],
-        np.array([families.setdefault(gpu.family, len(families)) for gpu in gpus], np.intp)[which],
-        np.array([SEGMENT_ORDER.get(gpu.segment or "", 0) for gpu in gpus], np.intp)[which],
-        np.array([gpu.vram_gb or np.inf for gpu in gpus], np.float64)[which],
-        place,
+        count=table.numbers("plan.count").astype(np.intp),
+        nodes=np.where(np.isnan(joined), machines, joined).astype(np.intp),
+        pcie_gpus=np.nan_to_num(table.numbers("plan.pcie_gpus")).astype(np.intp),
+        copies=np.nan_to_num(table.numbers("plan.replicas"), nan=1).astype(np.intp),
+        capacity_qps=table.numbers("plan.qps"),
+        vendor=np.array([vendors.setdefault(gpu.vendor, len(vendors)) for gpu in gpus], np.intp)[which],
+        family=np.array([families.setdefault(gpu.family, len(families)) for gpu in gpus], np.intp)[which],
+        segment=np.array([SEGMENT_ORDER.get(gpu.segment or "", 0) for gpu in gpus], np.intp)[which],
+        vram_gb=np.array([gpu.vram_gb or np.inf for gpu in gpus], np.float64)[which],
+        place=place,
     )
 
 

@@ -65,17 +65,26 @@ def beaten_by_equals(contenders: Contenders, objective: Objective) -> Codes:
     """For each plan one of equal standing that undercuts it so that a guide's word does not hold it, or NONE."""
     c, t = contenders, contenders.traits
     beats = (c.proven[:, None] == c.proven) & (c.fallback[:, None] == c.fallback)
-    # A guide that names this count of another card is content with it, the more so in fewer machines.
-    named = c.in_count_band | (np.isin(t.count, t.count[c.in_count_band]) & (t.nodes < t.nodes[:, None]))
-    guided = named >= c.in_count_band[:, None]
     rows, columns = t.each(_as_rows), t
     same_card, measures = columns.family == rows.family, (c.measures, c.measures.each(_as_rows))
+    guided = c.in_count_band | ~c.in_count_band[:, None] | _fewer_than_named(c, rows, same_card)
     paid_anyway = paid_for_anyway(*measures, same_card=same_card)
     beats &= keeps_count(columns, rows, guided=guided) & stands_as_well(columns, rows, paid_anyway=paid_anyway)
-    beats &= outweighs_guide(*measures, objective, columns, rows)
+    card_named = c.in_card_band[:, None] & ~c.in_card_band
+    beats &= outweighs_guide(*measures, objective, columns, rows, card_named=card_named)
     # What a guide says of the count stands as far as it can; twice the GPUs at the same cost are no gain.
     merit = objective.merit(np.nan_to_num(c.measures.cost), np.nan_to_num(c.measures.felt_time), t.count)
     return _beaten_most(c, beats, (merit, t.pcie_gpus, ~c.in_count_band))
+
+
+def _fewer_than_named(c: Contenders, rows: Traits, same_card: Flags) -> Flags:
+    """For each plan (row) which plans (column) the guides are content with, though they name its count and not theirs.
+
+    One in a count that they name of another card, in fewer machines; and fewer of another card, where they name as few.
+    """
+    named, t = c.traits.count[c.in_count_band], c.traits
+    fewer = (t.count < rows.count) & (t.count >= named.min(initial=t.count.max(initial=0) + 1)) & ~same_card
+    return np.asarray((np.isin(t.count, named) & (t.nodes < rows.nodes)) | fewer)
 
 
 def keeps_count(one: Traits, other: Traits, *, guided: Any) -> Any:
@@ -105,16 +114,24 @@ def paid_for_anyway(one: MeasureColumns, other: MeasureColumns, *, same_card: An
     return same_card & (one.usd_per_hour <= other.usd_per_hour)
 
 
-def outweighs_guide(one: MeasureColumns, other: MeasureColumns, objective: Objective, mine: Traits, its: Traits) -> Any:
+def outweighs_guide(
+    one: MeasureColumns,
+    other: MeasureColumns,
+    objective: Objective,
+    mine: Traits,
+    its: Traits,
+    *,
+    card_named: Any,
+) -> Any:
     """Whether the first plan beats the second so clearly that a guide's word for the second does not stand.
 
     It does where it is cheaper and faster by the margin of dominance, or where it saves more than preferences may cost:
-    as fast but for that margin, in as many copies, or with fewer cards over PCIe at no worse a balance. So it does
-    where another card is sooner by that share, in as many copies, and costs no more. A service, and a run of known
+    as fast but for that margin and bearing as much, or with fewer cards over PCIe at no worse a balance. So it does
+    where another card is sooner by that share, bears as much, and costs no more. A service, and a run of known
     length, costs what it costs: there that is enough. A job whose length is not stated is compared by the piece of
-    work, which may cost less on a machine that costs several times more an hour: there the guide's card stands up to a
-    multiple of the cost. Not so where the other costs hardly more an hour, nor where it is the same card in another
-    count.
+    work, which may cost less on a machine that costs several times more an hour: there a card that a guide names stands
+    up to a multiple of the cost. Not so where the other costs hardly more an hour, nor where it is the same card in
+    another count.
 
     Args:
         one: cost and time of the first plan.
@@ -122,21 +139,34 @@ def outweighs_guide(one: MeasureColumns, other: MeasureColumns, objective: Objec
         objective: tells the margins.
         mine: what else is known of the first plan.
         its: the same of the second.
+        card_named: whether a guide names the card of the second, and not that of the first.
     """
     most_an_hour = other.usd_per_hour * (1 + objective.guide_hour_share)
     same_card = mine.family == its.family
-    costlier_an_hour = (one.usd_per_hour > most_an_hour) & (same_card ^ True)  # Not so where a rate is not known.
+    # Not so where a rate is not known.
+    costlier_an_hour = card_named & (one.usd_per_hour > most_an_hour) & (same_card ^ True)
     far_cheaper = one.cost * objective.guide_cost_ratio <= other.cost
-    # Copies that are split more widely instead are as fast at little load, and bear less.
-    as_fast = (one.time <= other.time * (1 + objective.dominance_margin)) & (mine.copies >= its.copies)
+    bears = bears_as_much(mine, its, objective.dominance_margin)
+    as_fast = (one.time <= other.time * (1 + objective.dominance_margin)) & bears
     simpler = (mine.pcie_gpus < its.pcie_gpus) & (one.cost * one.time <= other.cost * other.time)
     saves = one.cost * (1 + objective.preference_share) <= other.cost
     # Whoever pays no more for an answer sooner by that share asks for no reason beside it.
     sooner = one.time * (1 + objective.preference_share) <= other.time
-    for_no_more = sooner & (one.cost <= other.cost) & (mine.copies >= its.copies) & (same_card ^ True)
+    for_no_more = sooner & (one.cost <= other.cost) & bears & (same_card ^ True)
     undercuts = _clearly(one, other, objective.dominance_margin) | (saves & (as_fast | simpler)) | for_no_more
     # ``^ True`` negates single truth values and columns of them alike.
     return undercuts & ((costlier_an_hour ^ True) | far_cheaper)
+
+
+def bears_as_much(one: Traits, other: Traits, margin: float) -> Any:
+    """Whether the first plan can bear as many requests as the second, but for the margin.
+
+    A copy that is split more widely is as fast at little load as two copies, and bears less. Where it is not known
+    what the plans can bear, as many copies bear as much.
+    """
+    enough, short = one.capacity_qps * (1 + margin) >= other.capacity_qps, one.capacity_qps < other.capacity_qps
+    # Comparing with NaN gives neither.
+    return enough | ((short ^ True) & (one.copies >= other.copies))
 
 
 def _clearly(one: MeasureColumns, other: MeasureColumns, margin: float) -> Any:

@@ -206,8 +206,10 @@ def relaxable_facts(
         qualifies: whether some plan qualifies on other facts.
     """
     named = [name for rule in rules for name in sorted(rule.reads) if name in given]
-    wishes = [name for name in given if name in vocabulary.facts and vocabulary.facts[name].wish]
-    tried = [name for name in dict.fromkeys([*named, *wishes, *given]) if name not in THE_WORK]
+    # In the order of the vocabulary: the order in which facts are stated tells nothing.
+    stated = [name for name in vocabulary.facts if name in given] + sorted(given.keys() - vocabulary.facts.keys())
+    wishes = [name for name in stated if name in vocabulary.facts and vocabulary.facts[name].wish]
+    tried = [name for name in dict.fromkeys([*named, *wishes, *stated]) if name not in THE_WORK]
     alone = tuple((name,) for name in tried if qualifies(_without(given, (name,))))
     if alone:
         return alone

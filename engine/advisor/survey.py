@@ -169,7 +169,7 @@ def measures_of(
         length = _paid_length(table, hourly, length, stands_idle=stands_idle)
     timed = ~np.isnan(time)
     # One whose speed is not known is taken to be paid for as long as the longest run.
-    untimed = np.fmax.reduce(length) if by_run else 1.0
+    untimed = np.fmax.reduce(length, initial=np.nan) if by_run else 1.0
     length = np.where(timed, length, untimed)
     return MeasureColumns(
         hourly * length,

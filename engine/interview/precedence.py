@@ -119,20 +119,22 @@ class Precedence:
 
     def faster_for_less(self, entry: Entrant) -> Iterator[Entrant]:
         """The plans whose figures beat a plan's by the margin."""
-        return (other for other in self._for_less(entry) if self._faster(other, entry))
+        return (other for other in self._for_no_more(entry) if self._clearly(other, entry))
 
-    def _faster(self, other: Entrant, entry: Entrant) -> bool:
-        """Whether a plan is faster than another by the margin."""
-        time, its = entry.judged.measures.time, other.judged.measures.time
-        return time is not None and its is not None and its * (1 + self.objective.dominance_margin) <= time
+    def _clearly(self, other: Entrant, entry: Entrant) -> bool:
+        """Whether a plan is cheaper and faster than another, each by the margin."""
+        mine, its, margin = entry.judged.measures, other.judged.measures, self.objective.dominance_margin
+        if mine.cost is None or its.cost is None or mine.time is None or its.time is None:
+            return False
+        return its.cost <= mine.cost * (1 - margin) and its.time * (1 + margin) <= mine.time
 
-    def _for_less(self, entry: Entrant) -> Iterator[Entrant]:
-        """The plans that are cheaper than a plan by the margin."""
-        cost, margin = entry.judged.measures.cost, self.objective.dominance_margin
+    def _for_no_more(self, entry: Entrant) -> Iterator[Entrant]:
+        """The plans that cost no more than a plan."""
+        cost = entry.judged.measures.cost
         if cost is None:
             return
         for other_cost, _, other in self._by_cost:
-            if other_cost > cost * (1 - margin):
+            if other_cost > cost:
                 break
             if other is not entry:
                 yield other
@@ -156,32 +158,37 @@ class Precedence:
         """The plans that stand in for a plan where they are its equals, the one that comes first at the front."""
         if self.objective.stated:
             return []
-        equal = {other.id: self._is_equal(other, entry) for other in self._for_less(entry)}
-        found = [other for other in self._for_less(entry) if equal[other.id] or self._faster(other, entry)]
+        equal = {other.id: self._is_equal(other, entry) for other in self._for_no_more(entry)}
+        found = [other for other in self._for_no_more(entry) if equal[other.id] or self._clearly(other, entry)]
         bus = {other.id: self._traits[other.id].pcie_gpus for other in found}
         return sorted(found, key=lambda other: (not equal[other.id], bus[other.id], *_product(other)))
 
-    def _is_equal(self, other: Entrant, entry: Entrant) -> bool:
-        """Whether a plan, where it stands no lower, undercuts another so that a guide's word does not hold that one."""
+    def _is_equal(self, other: Entrant, entry: Entrant, *, card_named: bool = False) -> bool:
+        """Whether a plan, where it stands no lower, undercuts another so that a guide's word does not hold that one.
+
+        ``card_named``: a guide names the other's card, and not its own.
+        """
         mine, its = self._traits[entry.id], self._traits[other.id]
         figures = self._figures[other.id], self._figures[entry.id]
         same_card = its.family == mine.family
-        undercuts = outweighs_guide(*figures, self.objective, its, mine)
+        undercuts = outweighs_guide(*figures, self.objective, its, mine, card_named=card_named)
         paid_anyway = paid_for_anyway(*figures, same_card=same_card)
         return bool(undercuts and stands_as_well(its, mine, paid_anyway=paid_anyway))
 
     def outweighs(self, other: Entrant, entry: Entrant) -> tuple[bool, bool]:
         """Whether a plan whose figures outweigh another's may stand in for it, and whether it surely does."""
-        of_one_tier = self.beats(other, entry) if self._faster(other, entry) else (False, False)
+        of_one_tier = self.beats(other, entry) if self._clearly(other, entry) else (False, False)
         if not self._is_equal(other, entry):
             return of_one_tier[0], of_one_tier[1] and other.id not in self.leaving
         places = self.tiers(entry, other).places
         may = all(any(a == b for a, b in pairs) for pairs in places[:2])
         sure = all(a == b for pairs in places[:2] for a, b in pairs) and other.id not in self.leaving
-        plans = self._traits[other.id], self._traits[entry.id]
-        # The third place: whether a guide names its count, False where it does.
+        its, mine = plans = self._traits[other.id], self._traits[entry.id]
+        # The third place and the fourth: whether a guide names its count, and its card; False where it does.
         kept = [keeps_count(*plans, guided=a or not b) for a, b in places[2]]
-        may, sure = may and any(kept), sure and all(kept)
+        equal = [self._is_equal(other, entry, card_named=not a and b) for a, b in places[3]]
+        fewer = its.family != mine.family and its.count < mine.count
+        may, sure = may and (any(kept) or fewer) and any(equal), sure and all(kept) and all(equal)
         return may or of_one_tier[0], sure or (of_one_tier[1] and other.id not in self.leaving)
 
     def mates(self, entry: Entrant) -> Iterator[Entrant]:

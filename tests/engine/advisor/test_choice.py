@@ -92,6 +92,8 @@ def contender(
     family: str | None = None,
     hourly: float | None = None,
     copies: int = 1,
+    joined: int | None = None,
+    bears: float | None = None,
 ) -> Contender:
     gpu = Gpu(id=name, family=family or name, series=name, name=name, vendor=vendor, vram_gb=vram, segment=segment)
     plan = Plan(
@@ -108,7 +110,8 @@ def contender(
         cost=Cost(),
         power_w=None,
         why_count="one card",
-        facts={"plan.pcie_gpus": pcie, "plan.replicas": copies},
+        facts={"plan.pcie_gpus": pcie, "plan.replicas": copies, "plan.joined_nodes": joined or nodes}
+        | ({} if bears is None else {"plan.qps": bears}),
     )
     measures = Measures(cost, time, usd_per_hour=hourly, felt_time=time)
     return Contender(plan, measures, score, proven, fallback, cards, counts)
@@ -243,6 +246,31 @@ def test_an_equal_as_fast_that_saves_more_than_preferences_may_cost_stands_in_to
     assert answer([named, contender("split", saves, as_fast, copies=1)], unstated) == "named"
 
 
+def test_what_a_service_can_bear_counts_and_not_its_copies(unstated: Objective) -> None:
+    thirteen = contender("thirteen", 10, 8, cards=True, score=5, count=13, copies=13, bears=4)
+    four = contender("four", 9.9, 1, count=4, copies=4, bears=3.9)
+    assert answer([thirteen, four], unstated) == "four"
+    assert answer([thirteen, contender("less", 9.9, 1, count=4, copies=4, bears=3.7)], unstated) == "thirteen"
+    # Of one of the two it is not known what it bears.
+    assert answer([thirteen, contender("unknown", 9.9, 1, count=4, copies=4)], unstated) == "thirteen"
+
+
+def test_copies_in_machines_of_their_own_join_nothing(unstated: Objective) -> None:
+    one = contender("one", 10, 2, cards=True, count=4)
+    assert answer([one, contender("apart", 8, 1, count=4, copies=4, nodes=4, joined=1)], unstated) == "apart"
+    assert answer([one, contender("spread", 8, 1, count=4, copies=1, nodes=4, joined=4)], unstated) == "one"
+
+
+def test_fewer_of_another_card_keep_a_guides_count_where_it_names_as_few(unstated: Objective) -> None:
+    eight = contender("eight", 10, 2, count=8, counts=True, score=5)
+    one = contender("one", 4, 5, count=1, counts=True)
+    four = contender("four", 6, 1, count=4)
+    assert answer([eight, one, four], unstated) == "four"
+    assert answer([eight, four], unstated) == "eight", "the guides name no count as small"
+    fewer_of_it = contender("fewer", 6, 1, count=4, family="eight")
+    assert answer([eight, one, fewer_of_it], unstated) == "eight"
+
+
 def test_fewer_cards_over_pcie_at_no_worse_a_balance_stand_in_for_a_guides_card(unstated: Objective) -> None:
     joined = contender("joined", 10, 2, cards=True, score=5, count=4, pcie=4, counts=True)
     assert answer([joined, contender("one", 6, 3.3, counts=True)], unstated) == "one"
@@ -274,6 +302,10 @@ def test_an_hour_that_costs_hardly_more_saves_no_guides_card_unless_nobody_waits
     # The same card in another count is what the guide names.
     eight = contender("eight", 9, 1, hourly=8, family="named", count=8)
     assert answer([named, eight], unstated) == "eight"
+    # Where a guide names the count alone, or both cards, no card of its stands in the way.
+    counted = contender("counted", 10, 2, counts=True, hourly=1)
+    assert answer([counted, contender("equal", 9, 1, counts=True, hourly=more)], unstated) == "equal"
+    assert answer([named, contender("equal", 9, 1, cards=True, hourly=more)], unstated) == "equal"
 
 
 def test_cards_of_a_machine_that_is_paid_for_anyway_are_used(unstated: Objective) -> None:

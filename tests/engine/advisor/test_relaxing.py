@@ -36,6 +36,12 @@ def test_pairs_are_named_only_where_none_helps_alone() -> None:
     assert relaxable_facts(GIVEN, [], VOCABULARY, without("limit")) == (("limit",),)
 
 
+def test_the_order_in_which_facts_are_stated_tells_nothing() -> None:
+    backwards = dict(reversed(GIVEN.items()))
+    for helps in (lambda facts: len(facts) < len(GIVEN), without("limit", "wish")):
+        assert relaxable_facts(backwards, [], VOCABULARY, helps) == relaxable_facts(GIVEN, [], VOCABULARY, helps)
+
+
 def test_what_the_work_is_is_never_named() -> None:
     tried: list[frozenset[str]] = []
 

@@ -169,6 +169,12 @@ def test_no_more_decisions_than_allowed(advisor: Advisor, monkeypatch: pytest.Mo
     assert len(made) == 3
 
 
+def test_where_no_plan_of_a_run_is_rejected_there_are_options_all_the_same(advisor: Advisor) -> None:
+    run = {"task": "peft_finetuning", "model_name": "llama-3.1-70b", "train_tokens_b": 0.002, "batch_size_per_gpu": 4}
+    facts = {**run, "deployment_site": "datacenter", "gpu_candidates": ["amd-mi300x"], "rocm_ok": True}
+    assert {option.kind for option in options(advisor, facts)} >= {"precision", "objective"}
+
+
 def test_where_nothing_qualifies_each_change_alone_lets_a_plan(advisor: Advisor) -> None:
     desk = {"task": "inference", "model_name": "llama-3.1-8b", "deployment_site": "workstation"}
     small = {**desk, "budget_usd_total": 600}

@@ -137,7 +137,7 @@ def test_a_rival_that_a_sure_plan_beats_is_no_threat() -> None:
 def test_a_rival_that_only_a_leaving_plan_beats_is_a_threat() -> None:
     objective = objective_of(stated=False)
     plans = [
-        judged_plan("leader", (1.5, 1.2), 3),
+        judged_plan("leader", (1.6, 1.2), 3),
         judged_plan("beater", (1.0, 2.0), 1),
         judged_plan("beaten", (1.5, 4.0), 9),
     ]
