@@ -62,13 +62,16 @@ def chosen_over_blocks(decision: JsonObject, names: Names, *, everything: bool) 
 
 
 def passed_over(decision: JsonObject, names: Names) -> list[Item]:
-    """The cheapest and the fastest of the plans that the answer was chosen over, each with the reason against it."""
+    """The plans that the answer has to be defended against, each with the reason against it.
+
+    What costs less and is faster first, then the cheapest and the fastest.
+    """
     plan = decision["recommendation"]
     entries = plan.get("chosen_over") or []
-    cheapest = [e for e in entries if (e["cost_ratio"] or 1.0) < 1 - _SAME]
-    faster = [e for e in entries if (e["speed_ratio"] or 1.0) > 1 + _SAME]
-    kept = [min(cheapest, key=lambda e: e["cost_ratio"])] if cheapest else []
-    kept += [max(faster, key=lambda e: e["speed_ratio"])] if faster else []
+    cheapest = sorted((e for e in entries if (e["cost_ratio"] or 1.0) < 1 - _SAME), key=lambda e: e["cost_ratio"])
+    fastest = sorted((e for e in entries if (e["speed_ratio"] or 1.0) > 1 + _SAME), key=lambda e: -e["speed_ratio"])
+    both = sorted((e for e in cheapest if e in fastest), key=lambda e: e["cost_ratio"] / e["speed_ratio"])
+    kept = [*both[:1], *cheapest[:1], *fastest[:1]]
     order = [entry for entry in entries if any(entry is each for each in kept)]
     return [Item(item.text) for item in _chosen_over(order, names, plan)]
 

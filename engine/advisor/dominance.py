@@ -70,8 +70,8 @@ def beaten_by_equals(contenders: Contenders, objective: Objective) -> Codes:
     guided = c.in_count_band | ~c.in_count_band[:, None] | _fewer_than_named(c, rows, same_card)
     paid_anyway = paid_for_anyway(*measures, same_card=same_card)
     beats &= keeps_count(columns, rows, guided=guided) & stands_as_well(columns, rows, paid_anyway=paid_anyway)
-    card_named = c.in_card_band[:, None] & ~c.in_card_band
-    beats &= outweighs_guide(*measures, objective, columns, rows, card_named=card_named)
+    another_named = c.in_card_band.any() & ~c.in_card_band
+    beats &= outweighs_guide(*measures, objective, columns, rows, another_named=another_named)
     # What a guide says of the count stands as far as it can; twice the GPUs at the same cost are no gain.
     merit = objective.merit(np.nan_to_num(c.measures.cost), np.nan_to_num(c.measures.felt_time), t.count)
     return _beaten_most(c, beats, (merit, t.pcie_gpus, ~c.in_count_band))
@@ -121,7 +121,7 @@ def outweighs_guide(
     mine: Traits,
     its: Traits,
     *,
-    card_named: Any,
+    another_named: Any,
 ) -> Any:
     """Whether the first plan beats the second so clearly that a guide's word for the second does not stand.
 
@@ -129,9 +129,9 @@ def outweighs_guide(
     as fast but for that margin and bearing as much, or with fewer cards over PCIe at no worse a balance. So it does
     where another card is sooner by that share, bears as much, and costs no more. A service, and a run of known
     length, costs what it costs: there that is enough. A job whose length is not stated is compared by the piece of
-    work, which may cost less on a machine that costs several times more an hour: there a card that a guide names stands
-    up to a multiple of the cost. Not so where the other costs hardly more an hour, nor where it is the same card in
-    another count.
+    work, which may cost less on a machine that costs several times more an hour: where guides name cards for it, they
+    and their equals stand up to a multiple of the cost. Not so where the other costs hardly more an hour, nor where it
+    is the same card in another count.
 
     Args:
         one: cost and time of the first plan.
@@ -139,12 +139,11 @@ def outweighs_guide(
         objective: tells the margins.
         mine: what else is known of the first plan.
         its: the same of the second.
-        card_named: whether a guide names the card of the second, and not that of the first.
+        another_named: whether guides name cards for the case, and not that of the first.
     """
     most_an_hour = other.usd_per_hour * (1 + objective.guide_hour_share)
     same_card = mine.family == its.family
-    # Not so where a rate is not known.
-    costlier_an_hour = card_named & (one.usd_per_hour > most_an_hour) & (same_card ^ True)
+    costlier_an_hour = (one.usd_per_hour > most_an_hour) & (same_card ^ True)  # Not so where a rate is not known.
     far_cheaper = one.cost * objective.guide_cost_ratio <= other.cost
     bears = bears_as_much(mine, its, objective.dominance_margin)
     as_fast = (one.time <= other.time * (1 + objective.dominance_margin)) & bears
@@ -153,9 +152,10 @@ def outweighs_guide(
     # Whoever pays no more for an answer sooner by that share asks for no reason beside it.
     sooner = one.time * (1 + objective.preference_share) <= other.time
     for_no_more = sooner & (one.cost <= other.cost) & bears & (same_card ^ True)
-    undercuts = _clearly(one, other, objective.dominance_margin) | (saves & (as_fast | simpler)) | for_no_more
+    beats = _clearly(one, other, objective.dominance_margin)
+    undercuts = beats | (saves & (as_fast | simpler)) | for_no_more
     # ``^ True`` negates single truth values and columns of them alike.
-    return undercuts & ((costlier_an_hour ^ True) | far_cheaper)
+    return (undercuts & ((costlier_an_hour ^ True) | far_cheaper)) | (beats & (another_named ^ True))
 
 
 def bears_as_much(one: Traits, other: Traits, margin: float) -> Any:

@@ -163,15 +163,15 @@ class Precedence:
         bus = {other.id: self._traits[other.id].pcie_gpus for other in found}
         return sorted(found, key=lambda other: (not equal[other.id], bus[other.id], *_product(other)))
 
-    def _is_equal(self, other: Entrant, entry: Entrant, *, card_named: bool = False) -> bool:
+    def _is_equal(self, other: Entrant, entry: Entrant, *, another_named: bool = False) -> bool:
         """Whether a plan, where it stands no lower, undercuts another so that a guide's word does not hold that one.
 
-        ``card_named``: a guide names the other's card, and not its own.
+        ``another_named``: guides name cards for the case, and not the plan's own.
         """
         mine, its = self._traits[entry.id], self._traits[other.id]
         figures = self._figures[other.id], self._figures[entry.id]
         same_card = its.family == mine.family
-        undercuts = outweighs_guide(*figures, self.objective, its, mine, card_named=card_named)
+        undercuts = outweighs_guide(*figures, self.objective, its, mine, another_named=another_named)
         paid_anyway = paid_for_anyway(*figures, same_card=same_card)
         return bool(undercuts and stands_as_well(its, mine, paid_anyway=paid_anyway))
 
@@ -186,9 +186,9 @@ class Precedence:
         its, mine = plans = self._traits[other.id], self._traits[entry.id]
         # The third place and the fourth: whether a guide names its count, and its card; False where it does.
         kept = [keeps_count(*plans, guided=a or not b) for a, b in places[2]]
-        equal = [self._is_equal(other, entry, card_named=not a and b) for a, b in places[3]]
+        equal = [self._is_equal(other, entry, another_named=b) for _, b in places[3]]
         fewer = its.family != mine.family and its.count < mine.count
-        may, sure = may and (any(kept) or fewer) and any(equal), sure and all(kept) and all(equal)
+        may, sure = may and (any(kept) or fewer), sure and all(kept) and all(equal)
         return may or of_one_tier[0], sure or (of_one_tier[1] and other.id not in self.leaving)
 
     def mates(self, entry: Entrant) -> Iterator[Entrant]:
