@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 from msgspec import Struct
@@ -18,7 +19,9 @@ from whichgpu.engine.rules import spread
 
 
 #: Plan facts that choosing itself reads beside cost and time. Others matter only to rules that read them.
-RANKED_BY = frozenset({"plan.fits", "plan.nodes", "plan.usd_per_hour", "plan.pcie_gpus"})
+RANKED_BY = frozenset(
+    {"plan.fits", "plan.joined_nodes", "plan.nodes", "plan.pcie_gpus", "plan.qps", "plan.replicas", "plan.usd_per_hour"}
+)
 #: Room for rounding where two scales are compared.
 _CLOSE = 1e-9
 
@@ -193,11 +196,11 @@ class PlanVariations:
             counts: of GPUs, that rules may yet want planned: they are among the plans whatever is answered.
         """
         base = self.partial_plans(given, counts)
-        found = self._still_stands(given, counts, base)
-        if found is not None:
-            return found
         concerned = open_facts.behind(open_facts.values if base.copied else base.read)
         groups = [[name for name in topic if name in concerned] for topic in topics]
+        found = self._still_stands(given, counts, base)
+        if found is not None and found.silent.issuperset(chain(*groups)):
+            return found
         trial = _Trial(self, base, given, counts, open_facts)
         for few in (True, False):
             moved: dict[str, frozenset[str]] = {}
@@ -206,8 +209,8 @@ class PlanVariations:
                 if together is None:
                     return PlanShapes(trial.first(group))
                 moved |= {name: moved.get(name, frozenset()).union(group) for name in together}
-        found = PlanShapes((), moved, frozenset().union(*groups))
-        self._last = (_without(given, found.silent), counts, base, found)
+        found = PlanShapes((), moved, frozenset(chain(*groups)))
+        self._last = (dict(given), counts, base, found)
         return found
 
     def shape_alone(
@@ -220,13 +223,15 @@ class PlanVariations:
     def _still_stands(
         self, given: Mapping[str, Value], counts: tuple[int, ...], base: PartialPlans
     ) -> PlanShapes | None:
-        """What was found last, if since then only such facts were answered as move no plan, alone or together."""
+        """What was found last, if since then only such facts were answered as planning does not read.
+
+        What moves no plan while another fact is open may do so once that one is known, and was tried without it.
+        """
         if self._last is None:
             return None
         before, planned, plans, found = self._last
-        now = _without(given, found.silent)
-        unread = not (base.copied or (now.keys() - before.keys()) & base.read)
-        if not unread or any(now.get(name) != value for name, value in before.items()):
+        read = base.copied or (given.keys() - before.keys()) & (base.read | found.silent)
+        if read or any(given.get(name) != value for name, value in before.items()):
             return None
         if planned != counts:
             # Counts that no rule may want any more leave the plans of all others as they were.
@@ -310,7 +315,3 @@ def _probes(rule_index: RuleIndex, name: str, open_facts: OpenFacts) -> list[Val
 
 def _ends_first(values: Sequence[Value]) -> list[Value]:
     return [*values[:1], *values[:0:-1]]
-
-
-def _without(given: Mapping[str, Value], names: frozenset[str]) -> dict[str, Value]:
-    return {name: value for name, value in given.items() if name not in names}
