@@ -123,7 +123,7 @@ INTERVIEWS: dict[str, tuple[dict[str, str], dict[str, list[str]], list[str]]] = 
             "weight_precision": ["?", "sixteen", "why"],
             "context_tokens": ["a few"],
             "serving_mode": ["show", "edit 8 4k", "back"],
-            "lifecycle_stage": ["quit"],
+            "org_type": ["quit"],
         },
         [""],
     ),
