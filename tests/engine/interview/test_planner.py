@@ -78,10 +78,20 @@ def test_what_moved_no_plan_is_tried_again_once_another_fact_is_known(advisor: A
     # The guides' band for a service in production hangs on how much traffic there is; in no stage on that alone.
     interviewer, state = Interviewer(advisor, MOMENT), State().answer("objective", "balanced", origin="stated")
     for fact, value in {
-        **{"task": "inference", "model_name": None, "param_count_b": None, "model_family": None},
-        **{"deployment_site": None, "serving_mode": "batch", "utilization_pct": 60.0, "project_months": None},
-        **{"horizon_years": 1.0, "org_type": "startup", "lifecycle_stage": "production", "peak_qps": None},
-        **{"monthly_cloud_spend_usd": 200.0, "burst_or_datacenter_need": False},
+        "task": "inference",
+        "model_name": None,
+        "param_count_b": None,
+        "model_family": None,
+        "deployment_site": None,
+        "serving_mode": "batch",
+        "utilization_pct": 60.0,
+        "project_months": None,
+        "horizon_years": 1.0,
+        "org_type": "startup",
+        "lifecycle_stage": "production",
+        "peak_qps": None,
+        "monthly_cloud_spend_usd": 200.0,
+        "burst_or_datacenter_need": False,
     }.items():
         interviewer.next_question(state)
         state = state.answer(fact, value)
