@@ -70,7 +70,12 @@ def unmet_override(context: LintContext) -> Iterator[Finding]:
 
 
 def _meet(rule: Rule, other: Rule, context: LintContext) -> bool:
-    return not context.regions.never(context.regions.where(rule), context.regions.where(other))
+    # By what facts may be, and by what rules make of them: serving and training exclude each other through the task.
+    return not any(regions.never(regions.where(rule), regions.where(other)) for regions in _both_views(context))
+
+
+def _both_views(context: LintContext) -> tuple[Regions, Regions]:
+    return context.regions, context.derived
 
 
 @check("warning")
@@ -103,8 +108,7 @@ def _idle_lines(rule: Rule, context: LintContext) -> Iterator[Finding]:
         return  # Nothing of it matters; another check says so.
     orders = context.orders(rule)
     for at, condition in enumerate(rule.when):
-        lines = (each.expr for place, each in enumerate(rule.when) if place != at)
-        others = both(regions.true(*lines), *orders)
+        others = both(regions.true(*_beside(rule, at)), *orders)
         fix = "leave it out, or correct the line"
         if isinstance(condition.expr, Known):
             if context.vocabulary.facts[condition.expr.fact.name].always_known and not condition.expr.negated:
@@ -117,9 +121,25 @@ def _idle_lines(rule: Rule, context: LintContext) -> Iterator[Finding]:
             continue
         expr = to_nnf(condition.expr)
         idle = _idle_alternative(expr, others, regions) if isinstance(expr, Or) else None
+        if isinstance(expr, Or) and not idle:
+            idle = _impossible_alternative(expr, _beside(rule, at), context.derived)
         if idle:
             message = f"the alternative `{written(idle[0])}` in {rule.id} {idle[1]}"
             yield idle_line.about(rule, message, place=condition.place, fix=fix)
+
+
+def _beside(rule: Rule, at: int) -> list[Expr]:
+    """The lines of a rule beside one of them."""
+    return [each.expr for place, each in enumerate(rule.when) if place != at]
+
+
+def _impossible_alternative(either: Or, lines: list[Expr], derived: Regions) -> tuple[Expr, str] | None:
+    """An alternative that cannot hold beside the other lines, by what rules make of what is stated."""
+    others = derived.true(*lines)
+    if derived.never(others):
+        return None
+    found = (part for part in either.operands if derived.never(others, derived.true(part)))
+    return next(((part, "can never hold beside the other lines") for part in found), None)
 
 
 def _idle_alternative(either: Or, others: Formula, regions: Regions) -> tuple[Expr, str] | None:

@@ -76,6 +76,14 @@ def test_sources_and_heuristics_that_do_not_exist_are_named_with_the_nearest(fin
     assert findings(text, "dead-source") == []
 
 
+def test_a_figure_reaches_from_its_lower_end_to_its_upper(findings: Lint) -> None:
+    text = rule("r", "training", LOW)
+    found = findings(text, "exchanged-ends", figures={"share": {"value": [95, 85]}, "hours": {"value": [1, 2]}})
+    assert [(finding.rule, finding.message) for finding in found] == [
+        ("share", "the figure share reaches from 95 to 85")
+    ]
+
+
 def test_certain_conflicts_are_errors_and_possible_ones_warnings(findings: Lint) -> None:
     certain = rule("a", "param_count_b <= 7", LOW) + rule("b", "param_count_b >= 7", HIGH)
     possible = rule("a", "training", LOW) + rule("b", "run_hours * param_count_b > 7", HIGH)
