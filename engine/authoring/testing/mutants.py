@@ -11,6 +11,7 @@ from whichgpu.engine.core import Scalar
 from whichgpu.engine.rules import (
     OPPOSITE,
     And,
+    Arith,
     Compare,
     Const,
     Expr,
@@ -78,6 +79,10 @@ def _turned(expr: Expr, turned: Expr) -> Iterator[tuple[Expr, str]]:
 def _compared(expr: Compare, vocabulary: Vocabulary) -> Iterator[tuple[Expr, str]]:
     yield from _turned(expr, replace(expr, op=OPPOSITE[expr.op]))
     left, right = expr.left, expr.right
+    for turned in turned_round(left):
+        yield from _turned(expr, replace(expr, left=turned))
+    for turned in turned_round(right):
+        yield from _turned(expr, replace(expr, right=turned))
     if expr.op not in _ORDERED or not isinstance(left, FactRef) or not isinstance(right, Const):
         return
     if isinstance(right.value, bool | str):
@@ -85,6 +90,16 @@ def _compared(expr: Compare, vocabulary: Vocabulary) -> Iterator[tuple[Expr, str
     whole = vocabulary.facts[left.name].type == "int"
     for limit in nudged(right.value, whole=whole):
         yield from _turned(expr, replace(expr, right=Const(limit)))
+
+
+def turned_round(expr: Expr) -> Iterator[Expr]:
+    """The expression with both sides of a quotient or a difference exchanged, one at a time."""
+    if not isinstance(expr, Arith):
+        return
+    if expr.op in ("/", "-"):
+        yield replace(expr, left=expr.right, right=expr.left)
+    yield from (replace(expr, left=turned) for turned in turned_round(expr.left))
+    yield from (replace(expr, right=turned) for turned in turned_round(expr.right))
 
 
 def nudged(limit: float, *, whole: bool) -> tuple[Scalar, Scalar]:
