@@ -12,6 +12,7 @@ from whichgpu.engine.rules import (
     OPPOSITE,
     And,
     Arith,
+    ArithOp,
     Compare,
     Const,
     Expr,
@@ -30,6 +31,7 @@ from whichgpu.engine.rules import (
 #: A limit moves by this share of itself, whole numbers by one at least.
 NUDGE = 0.2
 
+_OTHER_OPERATION: dict[ArithOp, ArithOp] = {"+": "-", "-": "+", "min": "max", "max": "min"}
 _ORDERED = frozenset({"<", "<=", ">", ">="})
 
 
@@ -93,11 +95,15 @@ def _compared(expr: Compare, vocabulary: Vocabulary) -> Iterator[tuple[Expr, str
 
 
 def turned_round(expr: Expr) -> Iterator[Expr]:
-    """The expression with both sides of a quotient or a difference exchanged, one at a time."""
+    """The expression with one mistake in its arithmetic: sides exchanged, a part forgotten, larger for smaller."""
     if not isinstance(expr, Arith):
         return
     if expr.op in ("/", "-"):
         yield replace(expr, left=expr.right, right=expr.left)
+    if expr.op in _OTHER_OPERATION:
+        yield replace(expr, op=_OTHER_OPERATION[expr.op])
+    if expr.op in ("*", "+"):
+        yield from (side for side in (expr.left, expr.right) if not isinstance(side, Const))
     yield from (replace(expr, left=turned) for turned in turned_round(expr.left))
     yield from (replace(expr, right=turned) for turned in turned_round(expr.right))
 
