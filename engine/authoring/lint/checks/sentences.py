@@ -108,6 +108,35 @@ def note_left_in(context: LintContext) -> Iterator[Finding]:
                 yield note_left_in.about(rule, message, fix="say what is so, or set `status: draft`")
 
 
+@check("warning")
+def repeated_title(context: LintContext) -> Iterator[Finding]:
+    """Title that another rule, or another row of its table, has as its own.
+
+    Why: whoever copies a rule or a row changes its lines and leaves the title, and readers cannot tell the two apart.
+
+    Bad::
+
+        - {id: beyond-20b, title: Training beyond 20B takes an H100, if: [> 20]}
+        - {id: small-runs, title: Training beyond 20B takes an H100, if: [<= 20]}
+
+    Good::
+
+        - {id: beyond-20b, title: Training beyond 20B takes an H100, if: [> 20]}
+        - {id: small-runs, title: Small runs take an L40S, if: [<= 20]}
+
+    Rows without a title of their own bear that of their table.
+    """
+    shared = {table.id: table.title for table in context.rulebook.tables}
+    first = dict[tuple[str, str], str]()
+    for rule in context.rulebook.rules:
+        if rule.table is not None and rule.title == shared.get(rule.table):
+            continue
+        other = first.setdefault((rule.topic, rule.title), rule.id)
+        if other != rule.id:
+            message = f"{rule.id} has the title of {other}"
+            yield repeated_title.about(rule, message, fix="say in the title what sets it apart")
+
+
 def _sentences(rule: Rule) -> Iterator[tuple[str, str]]:
     yield from (("title", rule.title), ("reason", rule.because), ("text", rule.text))
     yield from ((effect.word, effect.text) for effect in rule.effects if isinstance(effect, Reject | Fallback))
