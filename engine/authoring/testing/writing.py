@@ -83,6 +83,7 @@ def _edits(survivors: Iterable[Survivor], rules: Mapping[str, Rule]) -> dict[Pat
 def _edit(rule: Rule, suggestion: Suggestion | Following) -> Iterable[tuple[Place, _Edit]]:
     last = rule.tests[-1].place
     if isinstance(suggestion, Suggestion):
+        last = _varied(rule) if suggestion.near_miss is not None else last
         if last is not None:
             yield last, _Edit(last.line, last.column, suggestion.text, fills=False)
         return
@@ -96,6 +97,15 @@ def _edit(rule: Rule, suggestion: Suggestion | Following) -> Iterable[tuple[Plac
     else:  # It says something already: beside it a test that says the rest.
         stated = Suggestion(test.given, test.plan, fires=True).text.removesuffix("fires: true}")
         yield last, _Edit(last.line, last.column, f"{stated}{suggestion.text}}}", fills=False)
+
+
+def _varied(rule: Rule) -> Place | None:
+    """The test behind which a near miss varies the last test that fires: one that does not fire ends its reach."""
+    firing = max((at for at, test in enumerate(rule.tests) if test.fires), default=len(rule.tests) - 1)
+    end = firing + 1
+    while end < len(rule.tests) and rule.tests[end].near_miss is not None:
+        end += 1
+    return rule.tests[end - 1].place
 
 
 def _edited(text: str, edits: Iterable[_Edit]) -> str:
