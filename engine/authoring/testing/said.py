@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from whichgpu.engine.core import Facts, RulebookError, untyped
-from whichgpu.engine.core.yaml import filled, read_document
+from whichgpu.engine.core import Facts, RulebookError, filled, read_document, untyped
 from whichgpu.engine.rules import Fallback, Reject, Rule, RuleTest, Vocabulary, render
 
 

@@ -1,6 +1,5 @@
 """Position-aware YAML: the only room that knows the file format."""
 
-from whichgpu.engine.core.yaml.filling import filled
 from whichgpu.engine.core.yaml.node import (
     MappingNode,
     Node,
@@ -23,7 +22,6 @@ __all__ = [
     "ScalarNode",
     "SequenceNode",
     "Source",
-    "filled",
     "find",
     "place_of",
     "place_within",
