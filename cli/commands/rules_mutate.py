@@ -25,10 +25,11 @@ def mutate_rules(
 ) -> int:
     """Make small mistakes in the rules, and say which ones their tests let pass, with a test that would not.
 
-    In conditions each limit is moved by a fifth, each comparison turned round, each condition and alternative left
-    out. In effects points get another sign, amount and reason, codes, facts and figures another name, values and
-    texts another content, and overrides are left out. In tables where the first row counts each row is put above each
-    one before it. Mistakes that provably change nothing do not count.
+    In conditions each limit is moved by a twentieth (a parameter by a fifth), each comparison and quotient turned
+    round, each condition, alternative and factor left out. In effects points get another sign, amount and reason,
+    codes, facts and figures another name, values and texts another content, and overrides are left out. In sentences
+    a "not" is lost, facts, words and numbers are exchanged, a sentence is added. In tables where the first row counts
+    each row is put above each one before it. Mistakes that provably change nothing do not count.
     """
     kinds = (("conditions", mutate), ("effects", mutate_effects), ("the order of rows", mutate_order))
     advisor = load(rules, builtin=builtin)

@@ -94,6 +94,7 @@ from .traced import (
 from .values import Facts as Facts, Scalar as Scalar, Value as Value, number as number
 from .version import VERSION as VERSION
 from .yaml.cache import sources_alone as sources_alone
+from .yaml.filling import filled as filled
 from .yaml.node import (
     MappingNode as MappingNode,
     Node as Node,

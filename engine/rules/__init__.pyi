@@ -33,6 +33,7 @@ from .language.tree import (
     OPPOSITE as OPPOSITE,
     And as And,
     Arith as Arith,
+    ArithOp as ArithOp,
     Compare as Compare,
     CompareOp as CompareOp,
     Const as Const,

@@ -139,7 +139,7 @@ def test_mutants_that_survive_come_with_a_test(whichgpu: Whichgpu, house: Path) 
 def test_suggested_tests_are_written_and_the_rules_stay_as_they_are(whichgpu: Whichgpu, house: Path) -> None:
     ran = whichgpu("rules", "mutate", "--write", *alone(house))
     assert (ran.code, "tests written" in " ".join(ran.out.split())) == (0, True)
-    assert "then: {reject: is too small for this}" in (house / "house.yaml").read_text()
+    assert "says: {title: This house does not use small cards" in (house / "house.yaml").read_text()
     again = whichgpu("rules", "mutate", "--least", "100", "--write", *alone(house))
     assert (again.code, "Nothing was written" in again.out) == (0, True)
 

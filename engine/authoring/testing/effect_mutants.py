@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from whichgpu.engine.authoring.testing.mutants import nudged
+from whichgpu.engine.authoring.testing.mutants import nudged, turned_round
+from whichgpu.engine.authoring.testing.text_mutants import headings_of, texts_of
 from whichgpu.engine.core import Scalar
 from whichgpu.engine.rules import (
     REASONS,
@@ -29,6 +30,7 @@ from whichgpu.engine.rules import (
     SetFact,
     ShowFigure,
     Vocabulary,
+    written,
 )
 
 
@@ -54,6 +56,11 @@ class EffectMutants:
             for kind in ("advise", "warn")
         }
         self._tables = {rule.id: rule.table or rule.id for rule in rulebook.rules}
+        # What rows say alike stands once in the file, and is tried on the first of them.
+        self._first: dict[tuple[str | None, str], str] = {}
+        for rule in sorted(rulebook.rules, key=lambda rule: rule.row):
+            for said in (rule.title, rule.because) if rule.table else ():
+                self._first.setdefault((rule.table, said), rule.id)
 
     def of(self, rule: Rule) -> Iterator[EffectMutant]:
         """All mutants of a rule's effects and text, in their order."""
@@ -63,6 +70,11 @@ class EffectMutants:
                 yield EffectMutant(replace(rule, effects=effects), what)
         if rule.text:
             yield EffectMutant(replace(rule, text=_OTHER_TEXT), "the text of another rule")
+        yield from (EffectMutant(mistaken, what) for mistaken, what in texts_of(rule))
+        for mistaken, what in headings_of(rule):
+            said = rule.title if mistaken.title != rule.title else rule.because
+            if self._first.get((rule.table, said), rule.id) == rule.id:
+                yield EffectMutant(mistaken, what)
 
     def overrides_of(self, rule: Rule) -> Iterator[EffectMutant]:
         """The rule with each of its overrides left out; a table that it overrides counts as one."""
@@ -118,6 +130,7 @@ class EffectMutants:
                 yield Const(number), f"{number:g}"
         elif fact.numeric:
             yield Arith("*", value, Const(_FIFTH_MORE)), f"{_FIFTH_MORE:g} times as much"
+            yield from ((turned, written(turned)) for turned in turned_round(value))
 
 
 #: As much as a limit of a condition moves.

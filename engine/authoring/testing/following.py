@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from whichgpu.engine.authoring.testing.cases import TestCases
 from whichgpu.engine.authoring.testing.effect_mutants import EffectMutant
 from whichgpu.engine.authoring.testing.outcomes import Outcomes, done
+from whichgpu.engine.authoring.testing.said import Sentences, with_numbers
 from whichgpu.engine.authoring.testing.suggesting import Suggestion, flow, scalar
 from whichgpu.engine.core import Facts, WhichgpuError
 from whichgpu.engine.rules import Claim, Expected, Fallback, Reject, Rule, RuleTest, SetFact, Vocabulary
@@ -31,11 +32,14 @@ class Following(Struct, frozen=True):
     @property
     def text(self) -> str:
         """What to write in the place of ``fires: true``, or beside it."""
-        effects = {word: _written(value) for word, value in self.expected.effects.items()}
-        then = effects | {name: scalar(_short(value)) for name, value in self.expected.facts.items()}
+        effects = {word: written_effect(value) for word, value in self.expected.effects.items()}
+        then = {word: value for word, value in effects.items() if word not in self.expected.says}
+        then |= {name: scalar(_short(value)) for name, value in self.expected.facts.items()}
         parts = [f"then: {{{', '.join(f'{word}: {value}' for word, value in then.items())}}}"] if then else []
         if self.expected.silent:
             parts.append(f"silent: [{', '.join(self.expected.silent)}]")
+        if self.expected.says:
+            parts.append(f"says: {flow(self.expected.says)}")
         return ", ".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
@@ -51,6 +55,7 @@ class FollowingMaker:
         self._cases = cases
         self._outcomes = outcomes
         self._vocabulary = vocabulary
+        self._sentences = Sentences(vocabulary)
 
     def suggestion(self, rule: Rule, mutants: Sequence[EffectMutant]) -> tuple[Following | None, list[EffectMutant]]:
         """The test of the rule that notices most of the mistakes once it says what follows, and those it notices."""
@@ -64,8 +69,10 @@ class FollowingMaker:
                 continue
             if not self._cases.fires(rule, facts):
                 continue
-            found = Following(rule.id, number, self._expected(rule, facts))
-            trial = RuleTest(test.given, test.plan, fires=True, expected=found.expected)
+            expected = self._expected(rule, facts)
+            said = self._sentences.of(rule, test, number, facts)
+            found = Following(rule.id, number, replace(expected, says=said))
+            trial = RuleTest(test.given, test.plan, fires=True, expected=replace(expected, says=with_numbers(said)))
             if self._outcomes.misses(rule, trial, facts):
                 continue
             noticed = [each for each in mutants if self._outcomes.misses(rule, trial, facts, each.rule)]
@@ -119,7 +126,8 @@ def phrase_of(template: str) -> str:
     return " ".join(max(pieces, key=len).removeprefix("s ").split()[:PHRASE]).strip(" .,;:()")
 
 
-def _written(value: object) -> str:
+def written_effect(value: object) -> str:
+    """What a rule does under one word, as YAML in one line."""
     match value:
         case Claim(quantity, ratio, over):
             parts = {"quantity": quantity, "ratio": ratio, "over": over}
@@ -128,7 +136,7 @@ def _written(value: object) -> str:
         case tuple() if len(value) == 1:
             return scalar(value[0])
         case Mapping():
-            return "{" + ", ".join(f"{name}: {_written(target)}" for name, target in value.items()) + "}"
+            return "{" + ", ".join(f"{name}: {written_effect(target)}" for name, target in value.items()) + "}"
         case _:
             return scalar(value)
 

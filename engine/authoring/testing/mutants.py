@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from whichgpu.engine.core import Scalar
+from whichgpu.engine.core import Scalar, knowledge_in_use
 from whichgpu.engine.rules import (
     OPPOSITE,
     And,
+    Arith,
+    ArithOp,
     Compare,
     Const,
     Expr,
@@ -27,8 +29,11 @@ from whichgpu.engine.rules import (
 
 
 #: A limit moves by this share of itself, whole numbers by one at least.
-NUDGE = 0.2
+NUDGE = 0.05
+#: A limit that is a parameter: its tests have to hold where an expert moves it a little.
+NUDGE_OF_PARAMETER = 0.2
 
+_OTHER_OPERATION: dict[ArithOp, ArithOp] = {"+": "-", "-": "+", "min": "max", "max": "min"}
 _ORDERED = frozenset({"<", "<=", ">", ">="})
 
 
@@ -78,18 +83,38 @@ def _turned(expr: Expr, turned: Expr) -> Iterator[tuple[Expr, str]]:
 def _compared(expr: Compare, vocabulary: Vocabulary) -> Iterator[tuple[Expr, str]]:
     yield from _turned(expr, replace(expr, op=OPPOSITE[expr.op]))
     left, right = expr.left, expr.right
+    for turned in turned_round(left):
+        yield from _turned(expr, replace(expr, left=turned))
+    for turned in turned_round(right):
+        yield from _turned(expr, replace(expr, right=turned))
     if expr.op not in _ORDERED or not isinstance(left, FactRef) or not isinstance(right, Const):
         return
     if isinstance(right.value, bool | str):
         return
     whole = vocabulary.facts[left.name].type == "int"
-    for limit in nudged(right.value, whole=whole):
+    for limit in nudged(right.value, whole=whole, unit=vocabulary.facts[left.name].unit):
         yield from _turned(expr, replace(expr, right=Const(limit)))
 
 
-def nudged(limit: float, *, whole: bool) -> tuple[Scalar, Scalar]:
-    """The limit a little lower and a little higher."""
-    step = abs(limit) * NUDGE
+def turned_round(expr: Expr) -> Iterator[Expr]:
+    """The expression with one mistake in its arithmetic: sides exchanged, a part forgotten, larger for smaller."""
+    if not isinstance(expr, Arith):
+        return
+    if expr.op in ("/", "-"):
+        yield replace(expr, left=expr.right, right=expr.left)
+    if expr.op in _OTHER_OPERATION:
+        yield replace(expr, op=_OTHER_OPERATION[expr.op])
+    if expr.op in ("*", "+"):
+        yield from (side for side in (expr.left, expr.right) if not isinstance(side, Const))
+    yield from (replace(expr, left=turned) for turned in turned_round(expr.left))
+    yield from (replace(expr, right=turned) for turned in turned_round(expr.right))
+
+
+def nudged(limit: float, *, whole: bool, unit: str | None = None) -> tuple[Scalar, Scalar]:
+    """The limit a little lower and a little higher; more where it is a parameter of that unit."""
+    parameters = knowledge_in_use().parameters.values()
+    named = unit is not None and any((each.value, each.unit) == (limit, unit) for each in parameters)
+    step = abs(limit) * (NUDGE_OF_PARAMETER if named else NUDGE)
     if whole:
         limit, step = int(limit), max(1, round(step))
     step = step or 1.0

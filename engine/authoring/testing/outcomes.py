@@ -10,6 +10,7 @@ from msgspec.structs import asdict
 
 from whichgpu.engine.authoring.testing.cases import TestCases
 from whichgpu.engine.authoring.testing.expectations import Expectation, same
+from whichgpu.engine.authoring.testing.said import said_otherwise
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.core import Facts, Value, WhichgpuError
 from whichgpu.engine.rules import (
@@ -17,6 +18,7 @@ from whichgpu.engine.rules import (
     Claim,
     ConsiderCounts,
     Disagree,
+    Expected,
     Fallback,
     Monitor,
     Points,
@@ -37,6 +39,9 @@ from whichgpu.engine.rules import (
 
 #: Values that rules calculate are met within this share: a test writes a few digits.
 CLOSE = 0.005
+
+#: What is said in a sentence.
+_WORDED = ("text", "reject", "fallback")
 
 #: Decides what a test gives; gives the whole decision as JSON values, and the catalogue that its names are of.
 DecideGiven = Callable[[Mapping[str, object]], tuple[Mapping[str, Any], Knowledge]]
@@ -92,6 +97,7 @@ class Outcomes:
         return [
             *self._effects(tried, expected.effects, facts),
             *self._facts(tried, expected.facts, facts),
+            *(self._said(tried, expected, facts) if expected.says else ()),
             *(said for name in expected.silent for said in self._silent(tried, name, facts)),
             *(self._preferred(tried, test, expected.prefers) if expected.prefers else ()),
             *(self._answered(test, expected.answers) if expected.answers and instead is None else ()),
@@ -134,6 +140,23 @@ class Outcomes:
                 yield f"it has no `{word}`"
             elif not _met(value, found[word]):
                 yield f"`{word}` is {_shown(found[word])}, not {_shown(value)}"
+
+    def _said(self, rule: Rule, expected: Expected, facts: Facts) -> Iterator[str]:
+        """Sentences that read otherwise, and what the rule does beyond what is stated beside them."""
+        yield from said_otherwise(rule, expected.says, facts, self._vocabulary)
+        if self.silenced_by(rule, facts) is not None:
+            return
+        for word, value in done(rule, facts, self._vocabulary).items():
+            stated = expected.effects.get(word)
+            if isinstance(value, str) and word in _WORDED:
+                if word not in expected.says and word not in expected.effects:
+                    yield f"`{word}` is said as well: {value!r}"
+            elif stated is None:
+                yield f"it has `{word}` as well: {_shown(value)}"
+            elif (
+                isinstance(value, tuple | Mapping) and isinstance(stated, tuple | Mapping) and len(stated) < len(value)
+            ):
+                yield f"`{word}` is {_shown(value)}, and not only {_shown(stated)}"
 
     def _facts(self, rule: Rule, wanted: Mapping[str, Value], facts: Facts) -> Iterator[str]:
         if not wanted:

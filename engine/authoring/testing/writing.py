@@ -9,10 +9,11 @@ from pathlib import Path
 from msgspec import Struct
 
 from whichgpu.engine.authoring.testing.following import Following
+from whichgpu.engine.authoring.testing.merging import merged
 from whichgpu.engine.authoring.testing.mutation import Survivor
 from whichgpu.engine.authoring.testing.suggesting import Suggestion
 from whichgpu.engine.core import InputError, Place, Problem, WhichgpuError
-from whichgpu.engine.rules import Rule, Rulebook
+from whichgpu.engine.rules import Rule, Rulebook, RuleTest
 
 
 _FIRES = re.compile(r"fires:\s*(?:true|yes)\b")
@@ -53,12 +54,19 @@ def write_tests(survivors: Iterable[Survivor], rulebook: Rulebook, load: Callabl
 
 
 class _Edit(Struct, frozen=True):
-    """A text for a file: in the place of ``fires: true`` from this line on, or as a line of its own after a test."""
+    """A text for a file: in the place of ``fires: true`` from this line on, or as a line of its own after a test.
+
+    With ``merges`` the test that stands there says it as well.
+    """
 
     line: int  # of the test, from 1
     column: int
     text: str
     fills: bool
+    merges: tuple[RuleTest, Following] | None = None
+
+    def __hash__(self) -> int:
+        return hash((self.line, self.column, self.text))
 
 
 def _edits(survivors: Iterable[Survivor], rules: Mapping[str, Rule]) -> dict[Path, list[_Edit]]:
@@ -75,6 +83,7 @@ def _edits(survivors: Iterable[Survivor], rules: Mapping[str, Rule]) -> dict[Pat
 def _edit(rule: Rule, suggestion: Suggestion | Following) -> Iterable[tuple[Place, _Edit]]:
     last = rule.tests[-1].place
     if isinstance(suggestion, Suggestion):
+        last = _varied(rule) if suggestion.near_miss is not None else last
         if last is not None:
             yield last, _Edit(last.line, last.column, suggestion.text, fills=False)
         return
@@ -83,9 +92,20 @@ def _edit(rule: Rule, suggestion: Suggestion | Following) -> Iterable[tuple[Plac
         return
     if test.expected is None:
         yield test.place, _Edit(test.place.line, test.place.column, suggestion.text, fills=True)
+    elif suggestion.expected.says and not test.expected.prefers and not test.expected.answers:
+        yield test.place, _Edit(test.place.line, test.place.column, suggestion.text, True, (test, suggestion))
     else:  # It says something already: beside it a test that says the rest.
         stated = Suggestion(test.given, test.plan, fires=True).text.removesuffix("fires: true}")
         yield last, _Edit(last.line, last.column, f"{stated}{suggestion.text}}}", fills=False)
+
+
+def _varied(rule: Rule) -> Place | None:
+    """The test behind which a near miss varies the last test that fires: one that does not fire ends its reach."""
+    firing = max((at for at, test in enumerate(rule.tests) if test.fires), default=len(rule.tests) - 1)
+    end = firing + 1
+    while end < len(rule.tests) and rule.tests[end].near_miss is not None:
+        end += 1
+    return rule.tests[end - 1].place
 
 
 def _edited(text: str, edits: Iterable[_Edit]) -> str:
@@ -93,12 +113,24 @@ def _edited(text: str, edits: Iterable[_Edit]) -> str:
     lines = text.split("\n")
     # Each goes in before those of its place that went in earlier; a near miss varies the firing test that was last.
     for edit in sorted(edits, key=lambda edit: (edit.line, edit.fills, "near_miss" not in edit.text), reverse=True):
-        if edit.fills:
+        if edit.merges is not None:
+            _merge(lines, edit, *edit.merges)
+        elif edit.fills:
             _fill(lines, edit)
         else:
             dash, end = _extent(lines, edit.line - 1)
             lines.insert(end, f"{' ' * dash}{edit.text}")
     return "\n".join(lines)
+
+
+def _merge(lines: list[str], edit: _Edit, test: RuleTest, following: Following) -> None:
+    """The sentences in the test itself, or beside it in one of its own where its layout does not let them in."""
+    dash, end = _extent(lines, edit.line - 1)
+    found = merged("\n".join(lines[edit.line - 1 : end]), test, following)
+    stated = Suggestion(test.given, test.plan, fires=True).text.removesuffix("fires: true}")
+    lines[edit.line - 1 : end] = (
+        found.split("\n") if found else [*lines[edit.line - 1 : end], f"{' ' * dash}{stated}{edit.text}}}"]
+    )
 
 
 def _fill(lines: list[str], edit: _Edit) -> None:

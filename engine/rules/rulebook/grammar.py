@@ -32,6 +32,7 @@ Kind = Literal[
     "tests",
     "facts",  # {fact: value}
     "plan",  # true, or a GPU
+    "sentences",  # {key: sentence}
     "outcomes",  # {fact: value}, and words of `then` with what the rule does under them
     "one_fact",  # {fact: value}, exactly one
 ]
@@ -152,6 +153,7 @@ TEST_KEYS = (
     Key("rejects", "plan", "true, or the GPU whose plan the rule rejects"),
     Key("prefers", "text", "the plan that gets more points: `A over B`, or `2 x A over B by 3`"),
     Key("silent", "names", "rules and tables that do not take effect here, overridden by this one say"),
+    Key("says", "sentences", "title, text, reason: whole sentences; lists and words of `then` are whole beside it"),
     Key("answers", "facts", "what the whole answer contains, in the words of scenarios"),
 )
 NEAR_MISS_KEYS = (

@@ -82,6 +82,7 @@ class Expected(Struct, frozen=True):
     silent: tuple[str, ...] = ()  # rules and tables that do not take effect on the case
     prefers: Preference | None = None
     answers: dict[str, object] = {}  # what the whole answer to ``given`` contains, as in a scenario
+    says: dict[str, str] = {}  # whole sentences, by the key under which the rule says them; facts may stand in braces
 
 
 class RuleTest(Struct, frozen=True):

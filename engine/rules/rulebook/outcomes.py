@@ -25,7 +25,7 @@ from whichgpu.engine.rules.rulebook.reading import Context, Fields, kind_of, who
 
 
 #: The keys of a test that say what follows where the rule fires.
-SAYS_WHAT_FOLLOWS = ("then", "warns", "advises", "rejects", "prefers", "silent", "answers")
+SAYS_WHAT_FOLLOWS = ("then", "warns", "advises", "rejects", "prefers", "silent", "says", "answers")
 
 _SHORT = {"warns": "warn", "advises": "advise", "rejects": "reject"}
 _KEYS: dict[str, EffectKey] = {key.name: key for key in EFFECT_KEYS}
@@ -49,7 +49,31 @@ def read_expected(fields: Fields, stage: Stage, each: Each, context: Context) ->
     if not isinstance(answers, dict):
         context.add("wrong-form", f"`answers` is {kind_of(fields['answers'][1])}", fields["answers"][1], fix=_ANSWERS)
         answers = {}
-    return Expected(facts, effects, silent, prefers, answers)
+    says = _sentences(fields["says"][1], context) if "says" in fields else {}
+    return Expected(facts, effects, silent, prefers, answers, says)
+
+
+#: What of a rule is a sentence.
+SENTENCES = ("title", "text", "reject", "fallback", "because")
+
+
+def _sentences(node: Node, context: Context) -> dict[str, str]:
+    """Whole sentences by the key under which the rule says them."""
+    if not isinstance(node, MappingNode) or not node.entries:
+        fix = f"write {{key: sentence}}; the keys are {', '.join(SENTENCES)}"
+        context.add("wrong-form", f"`says` is {kind_of(node)}", node, fix=fix)
+        return {}
+    found = {}
+    for name, value in node.entries:
+        if name.text not in SENTENCES:
+            near = nearest_words(name.text, SENTENCES, limit=1)
+            known = None if near else f"the keys are {', '.join(SENTENCES)}"
+            context.add("unknown-key", f"`says` has no {name.text!r}", name, nearest=near, fix=known)
+        elif isinstance(value, ScalarNode):
+            found[name.text] = value.text
+        else:
+            context.add("wrong-form", f"`{name.text}` is {kind_of(value)}", value, fix="write the sentence")
+    return found
 
 
 _ANSWERS = "write {expectation: value}, such as {procurement: [rent]}"

@@ -19,7 +19,7 @@ from whichgpu.engine.rules.rulebook.grammar import (
     Key,
     Kind,
 )
-from whichgpu.engine.rules.rulebook.outcomes import SAYS_WHAT_FOLLOWS
+from whichgpu.engine.rules.rulebook.outcomes import SAYS_WHAT_FOLLOWS, SENTENCES
 
 
 Schema = dict[str, Any]
@@ -76,6 +76,12 @@ _SHAPES: dict[Kind, Schema] = {
     "tests": {"type": "array", "items": {"$ref": "#/$defs/test"}},
     "facts": _FACTS,
     "outcomes": {"type": "object", "minProperties": 1},
+    "sentences": {
+        "type": "object",
+        "properties": {key: {"type": "string"} for key in SENTENCES},
+        "minProperties": 1,
+        "additionalProperties": False,
+    },
     "plan": {"type": ["string", "boolean"], "minLength": 1},
     "one_fact": {**_FACTS, "minProperties": 1, "maxProperties": 1},
 }

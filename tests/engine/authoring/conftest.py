@@ -79,7 +79,7 @@ def vocabulary() -> Vocabulary:
         FactDef(name="share_pct", type="number", unit="%", min=0, max=100),
         FactDef(name="num_models", type="int", min=1),
         FactDef(name="run_hours", type="number", min=0),
-        FactDef(name="deadline_hours", type="number", min=0),
+        FactDef(name="deadline_hours", type="number", min=0, asked_when="task != inference"),
         FactDef(name="weights_gb", type="number", unit="GB", min=0, role="derived"),
         FactDef(name="hourly_usd", type="number", unit="USD/h", min=0, role="derived"),
         FactDef(name="spend_usd_per_month", type="number", unit="USD", min=0, label="cloud bill per month"),

@@ -186,3 +186,32 @@ def cyclic_derivation(context: LintContext) -> Iterator[Finding]:
             yield cyclic_derivation.about(
                 rule, f"{rule.id} is part of a circle: {steps}", fix="let one of them read something else"
             )
+
+
+@check("warning")
+def senseless_question(context: LintContext) -> Iterator[Finding]:
+    """Question that makes no sense where the rule fires.
+
+    Why: the vocabulary says with `asked_when` for what work a fact is asked at all. A rule for a service that asks how
+    long a training run may take was written for other work.
+
+    Bad, where `run_hours` has ``asked_when: training``::
+
+        when: [serving, qps is unknown]
+        then: {ask: run_hours}
+
+    Good::
+
+        when: [training, run_hours is unknown]
+        then: {ask: run_hours}
+    """
+    regions = context.derived
+    for rule in context.rulebook.rules:
+        for effect in rule.effects:
+            when = context.vocabulary.facts[effect.fact].asked_when if isinstance(effect, Ask) else None
+            if when is None or not isinstance(effect, Ask):
+                continue
+            sense = regions.outside(regions.false(parse_condition(when, context.vocabulary, None, "workload")))
+            if regions.never(regions.where(rule), sense) and not regions.never(regions.where(rule)):
+                message = f"{rule.id} asks for {effect.fact}, which makes sense only where {when}"
+                yield senseless_question.about(rule, message, fix="ask for what this work has, or name the work")

@@ -52,8 +52,8 @@ def test_every_condition_is_left_out_turned_and_moved(load: Load, vocabulary: Vo
         "`training` turned into `not training`",
         "`num_models > 8` left out",
         "`num_models > 8` turned into `num_models <= 8`",
-        "`num_models > 8` turned into `num_models > 6`",
-        "`num_models > 8` turned into `num_models > 10`",
+        "`num_models > 8` turned into `num_models > 7`",
+        "`num_models > 8` turned into `num_models > 9`",
         "`(task == inference) or (wishes has quiet)` left out",
         "the alternative `task == inference` left out",
         "`task == inference` turned into `task != inference`",
@@ -64,12 +64,17 @@ def test_every_condition_is_left_out_turned_and_moved(load: Load, vocabulary: Vo
 
 @pytest.mark.parametrize(
     ("limit", "whole", "expected"),
-    [(8, True, (6, 10)), (1, True, (0, 2)), (7.5, False, (6.0, 9.0)), (0.0, False, (-1.0, 1.0))],
+    [(8, True, (7, 9)), (60, True, (57, 63)), (1, True, (0, 2)), (8.0, False, (7.6, 8.4)), (0.0, False, (-1.0, 1.0))],
 )
-def test_limits_move_by_a_fifth_and_whole_numbers_by_one_at_least(
+def test_limits_move_by_a_twentieth_and_whole_numbers_by_one_at_least(
     limit: float, whole: bool, expected: tuple[float, float]
 ) -> None:
     assert nudged(limit, whole=whole) == expected
+
+
+def test_a_parameter_moves_by_a_fifth() -> None:
+    assert nudged(70, whole=False, unit="%") == (56, 84)
+    assert nudged(70, whole=False, unit="GB") == (66.5, 73.5)
 
 
 GOOD = """\
@@ -91,8 +96,8 @@ def test_a_mistake_that_survives_comes_with_a_test_that_notices_it(load: Load, v
     assert {survivor.what: survivor.suggestion.text for survivor in report.survivors if survivor.suggestion} == {
         "`training` left out": "- near_miss: {training: false}",
         "`num_models > 8` left out": "- near_miss: {num_models: 8}",
-        "`num_models > 8` turned into `num_models > 6`": "- near_miss: {num_models: 8}",
-        "`num_models > 8` turned into `num_models > 10`": "- {given: {num_models: 9, training: true}, fires: true}",
+        "`num_models > 8` turned into `num_models > 7`": "- near_miss: {num_models: 8}",
+        "`num_models > 8` turned into `num_models > 9`": "- {given: {num_models: 9, training: true}, fires: true}",
     }
     assert report.score == pytest.approx(2 / 6)
     places = {survivor.place.line for survivor in report.survivors if survivor.place}

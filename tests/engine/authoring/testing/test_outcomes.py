@@ -10,11 +10,14 @@ from msgspec.structs import replace
 
 from whichgpu.engine.advisor.advisor import Advisor, load_advisor
 from whichgpu.engine.authoring import RuleTestFacts, mutate_effects, run_rule_tests
+from whichgpu.engine.authoring.testing.following import Following
+from whichgpu.engine.authoring.testing.merging import merged
+from whichgpu.engine.authoring.testing.text_mutants import mistaken
 from whichgpu.engine.core.errors import RulebookError
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.rules import Const, Points, Rule, Rulebook, Say, SetFact
 from whichgpu.engine.rules.facts import Vocabulary
-from whichgpu.engine.rules.rulebook.model import Each
+from whichgpu.engine.rules.rulebook.model import Each, Expected, RuleTest
 
 
 Load = Callable[[str], Rulebook]
@@ -133,7 +136,9 @@ def test_mistakes_in_effects_come_with_what_a_test_should_say(load: Load, vocabu
     report = mutate_effects(book, facts_for, vocabulary)
     assert (report.killed, report.score) == (0, 0)
     (text,) = {survivor.suggestion.text for survivor in report.survivors if survivor.suggestion}
-    assert text == "then: {points: 4, reason: cost, claim: {quantity: cost, ratio: 2}, text: Big cards are}"
+    assert text == "then: {points: 4, reason: cost, claim: {quantity: cost, ratio: 2}}, " + (
+        "says: {title: T, because: B., text: Big cards are big here}"
+    )
     assert mutate_effects(load(PREFER % text), facts_for, vocabulary).score == 1.0
 
 
@@ -180,3 +185,53 @@ def test_an_edit_of_an_effect_of_a_shipped_rule_is_caught(
     book = replace(advisor.rulebook, rules=tuple(edited if r.id == rule.id else r for r in advisor.rulebook.rules))
     results = run_rule_tests(book, facts.facts_for, advisor.vocabulary, rules=[rule.id])
     assert any(result.outcome == "otherwise" for result in results)
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("says: {title: T, because: B., text: Big cards are big here}", ""),
+        ("says: {text: 'Big cards are {gpu.series} here'}", ""),
+        ("says: {text: Big cards are}", "`text` says 'Big cards are big here', not 'Big cards are'"),
+        ("says: {title: No T, text: Big cards are big here}", "`title` says 'T', not 'No T'"),
+        ("says: {title: T}", "`text` is said as well: 'Big cards are big here'"),
+        ("says: {reject: T, text: Big cards are big here}", "it has no `reject`"),
+    ],
+)
+def test_whole_sentences(said: str, why: str, load: Load, vocabulary: Vocabulary) -> None:
+    stated = f"then: {{points: 4, reason: cost, claim: {{quantity: cost, ratio: 2}}}}, {said}"
+    (result,) = run_rule_tests(load(PREFER % stated), facts_for, vocabulary)
+    assert (result.passed, result.why) == (not why, why)
+
+
+def test_beside_a_sentence_all_that_a_rule_does_is_stated(load: Load, vocabulary: Vocabulary) -> None:
+    (result,) = run_rule_tests(
+        load(PREFER % "then: {points: 4, reason: cost}, says: {text: Big cards are big here}"), facts_for, vocabulary
+    )
+    assert result.why == "it has `claim` as well: cost 2 x"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "wrong"),
+    [
+        ("It cannot be faster", "It can be faster"),
+        ("{a} of {b}", "{b} of {a}"),
+        ("at least 8 GB", "at most 8 GB"),
+        ("over PCIe", "over NVLink"),
+        ("24 GB", "25 GB"),
+        ("It is so.", "It is so. To be checked."),
+    ],
+)
+def test_mistakes_in_sentences(sentence: str, wrong: str) -> None:
+    assert wrong in {changed for changed, _ in mistaken(sentence)}
+
+
+def test_sentences_are_put_into_the_test_that_is_there(load: Load, vocabulary: Vocabulary) -> None:
+    text = "  - {given: {training: yes}, then: {points: 4, text: 'Big, {so} it is'}, silent: [b]}"
+    rule, *_ = load(PREFER % "fires: true").rules
+    following = Following(rule.id, 1, Expected(effects={"points": 4.0, "ask": ("a",)}, says={"text": "All of it."}))
+    expected = Expected(effects={"points": 4.0, "text": "Big"})
+    test = RuleTest({"training": True}, {}, fires=True, expected=expected)
+    wanted = "  - {given: {training: yes}, then: {points: 4, ask: a}, silent: [b], says: {text: All of it.}}"
+    assert merged(text, test, following) == wanted
+    assert merged(wanted, test, following) == wanted
