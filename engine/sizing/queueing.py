@@ -221,13 +221,13 @@ def _searched(beyond: Callable[[Any], Any], ends: tuple[Any, Any]) -> Root:
     # The last point with the one on the other side of 0, and the one before.
     one, at_one, other, at_other, last, at_last = high, at_high, low, at_low, high, at_high
     guess = low - at_low
-    for _ in range(_ROUNDS):
-        if not open_.any():
-            break
+    for _ in range(_ROUNDS if open_.any() else 0):
         point = np.minimum(np.maximum(guess, low), high)
         at = beyond(np.exp(point))
         root = np.where(open_, point, root)
         open_ = open_ & (np.abs(at) > _NEAR)
+        if not open_.any():
+            break
         same = (at > 0) == (at_one > 0)
         last, at_last = np.where(same, one, other), np.where(same, at_one, at_other)
         other, at_other = np.where(same, other, one), np.where(same, at_other, at_one)
