@@ -134,7 +134,7 @@ def laws_of(made: dict[str, Facts], answers: Answers, *, sweeps: int) -> Laws:
             judge_choice(laws, name, facts, answer, knowledge)
         judge_owned(laws, name, facts, answer, sweep)
         if (known := before.get(digest(facts))) is not None:
-            judge_hidden(laws, name, facts, answer, known)
+            judge_hidden(laws, name, facts, answer, known, knowledge)
         if number < sweeps:
             sweep.judge(laws, name, facts, answer)
             sweep.sized.clear()

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
+import click
 from msgspec import Struct
 
 from whichgpu.engine.core import InputError, Problem
@@ -24,6 +25,19 @@ class Line(Struct, frozen=True):
     id: Any
     workload: dict[str, Any] | None
     problem: Problem | None = None
+
+
+def file_or_settings(file: str | None, *, stated: bool) -> tuple[str, bytes | None]:
+    """FILE and, where none was named because options state the facts, the empty workload in its place.
+
+    Raises:
+        click.UsageError: there is neither.
+    """
+    if file is not None:
+        return file, None
+    if stated:
+        return STDIN, b"{}"
+    raise click.UsageError("Name a FILE (- reads standard input), or state facts: --set task=serve_llm.")
 
 
 def read_stdin() -> bytes:

@@ -9,6 +9,7 @@ from typing import Any
 from decision_laws.counting import Laws
 from decision_laws.reading import Answers, costs, describe, kind_of_work, limits_kept, rate, shown
 from decision_laws.sweep import Sweep
+from whichgpu.engine.catalogue import Knowledge
 
 
 #: What a "no answer" may name besides facts that are missing.
@@ -119,12 +120,25 @@ def _helps(facts: Mapping[str, Any], names: Sequence[str], answers: Answers) -> 
 
 
 def judge_hidden(
-    laws: Laws, name: str, facts: Mapping[str, Any], answer: Mapping[str, Any], before: Sequence[str]
+    laws: Laws,
+    name: str,
+    facts: Mapping[str, Any],
+    answer: Mapping[str, Any],
+    before: Sequence[str],
+    knowledge: Knowledge,
 ) -> None:
-    """Count the law that what was shown is not hidden: ``before`` lists plans as ``gpu:count``."""
+    """Count the law that what was shown is not hidden: ``before`` lists plans as ``gpu:count``.
+
+    A name that has become one of several editions is met by any of them.
+    """
     now = {f"{plan['gpu']}:{plan['count']}" for plan in shown(answer)}
     now |= {f"{entry['gpu']}:{count}" for entry in answer.get("rejected", ()) for count in entry["counts"]}
-    gone = [plan for plan in before if plan not in now]
+    gone = [plan for plan in before if plan not in now and not _editions(plan, knowledge) & now]
     laws.law("nothing shown before is hidden", "each plan of the earlier table is shown or rejected by name").judge(
         name, facts, f"{len(gone)} of {len(before)} neither shown nor rejected: {', '.join(gone)}" if gone else None
     )
+
+
+def _editions(plan: str, knowledge: Knowledge) -> set[str]:
+    gpu, _, count = plan.rpartition(":")
+    return {f"{each}:{count}" for each in knowledge.find_gpu(gpu).ids}

@@ -11,7 +11,7 @@ from whichgpu import Advisor
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load, names_of, now, read
 from whichgpu.cli.batch import answer_lines
-from whichgpu.cli.inputs import read_bytes
+from whichgpu.cli.inputs import file_or_settings, read_bytes
 from whichgpu.cli.options import (
     all_option,
     compact_option,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
+@click.argument("file", metavar="[FILE]", required=False, type=click.Path(allow_dash=True))
 @set_option
 @currency_option
 @here_option
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 @rules_options
 def recommend(
     *,
-    file: str,
+    file: str | None,
     sets: tuple[str, ...],
     currency: str,
     here: bool,
@@ -79,7 +79,7 @@ def recommend(
     rules: tuple[str, ...],
     builtin: bool,
 ) -> int:
-    """Recommend GPUs for the workload in FILE (YAML or JSON; - reads standard input).
+    """Recommend GPUs for the workload in FILE (YAML or JSON; - reads standard input), or for what --set states.
 
     The answer fits one screen. --show prints sections of the whole page by name, --all the page with nothing left out.
 
@@ -93,6 +93,7 @@ def recommend(
         raise InputError(Problem("bad-option", "--meta and --sign are about a record; say where with --save RECORD"))
     if compact and (full or not jsonl):
         raise InputError(Problem("bad-option", "--compact goes with --jsonl, and without --full"))
+    file, empty = file_or_settings(file, stated=bool(sets or here) and not jsonl)
     sections = sections_of(shown)
     advisor = load(rules, builtin=builtin, tests=False)
     if here:
@@ -103,8 +104,8 @@ def recommend(
         return _answer_short_lines(advisor, file, sets, objective)
     if jsonl:
         return _answer_lines(advisor, file, sets, objective=objective, full=full)
-    asked = _asked(file, _stated(sets, objective), meta) if kept else None
-    content = asked.content if asked else None
+    asked = _asked(file, empty, _stated(sets, objective), meta) if kept else None
+    content = asked.content if asked else empty
     decision = advisor.decide(read(advisor, file, sets, content), objective=objective, decided_at=now())
     # A page shows no trace, and a third of the work is its making.
     answer = decision.to_dict(full=True, trade_offs=True, traced=kept or form == "json")
@@ -118,12 +119,12 @@ def recommend(
     return decision.exit_code
 
 
-def _asked(file: str, changes: tuple[str, ...], meta: tuple[str, ...]) -> Asked:
+def _asked(file: str, content: bytes | None, changes: tuple[str, ...], meta: tuple[str, ...]) -> Asked:
     """What a record says that a decision was asked with."""
     from whichgpu.engine.records import Asked, read_meta  # noqa: PLC0415 - few decisions are kept.
 
     noted = read_meta(meta)
-    return Asked(file, read_bytes(file)[0], changes, noted)
+    return Asked(file, read_bytes(file)[0] if content is None else content, changes, noted)
 
 
 def _keep(

@@ -236,6 +236,10 @@ _VERSION = re.compile(r"[a-z.]\s*v?~?(\d+\.\d+(?:\.\d+)?)", re.IGNORECASE)
 
 
 def _unknown_fact(name: str, place: Place | None, vocabulary: Vocabulary) -> Problem:
+    message, values = f"{name!r} is no fact of a workload", vocabulary.facts_of_choice(name)
+    if values:
+        said = " or ".join(f"{fact}: {choice}" for fact, choice in values[:3])
+        return Problem("unknown-fact", f"{message} but a value of one", place, name, fix=f"write {said}")
     known = vocabulary.nearest(name, stated=True)
     fix = f"write {known[0]}" if known else "see: whichgpu facts"
-    return Problem("unknown-fact", f"{name!r} is no fact of a workload", place, name, known, fix)
+    return Problem("unknown-fact", message, place, name, known, fix)

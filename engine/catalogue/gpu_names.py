@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.catalogue.spelling import exact_form, memory_word, only_form_or_memory, telling_words
+from whichgpu.engine.catalogue.spelling import EDITIONS, exact_form, memory_word, only_form_or_memory, telling_words
 from whichgpu.engine.core import nearest_words
 
 
@@ -63,11 +63,14 @@ class GpuNames:
         found = self._exact.get(exact_form(name))
         if found is None:
             words = telling_words(name)
-            found = self._words.get(words) or self._without_memory(words) or self._words.get(words - {"sxm"})
-            found = found or self._of_that_form(words)
+            found = self._by_words(words) or (self._by_words(words - EDITIONS) if words & EDITIONS else None)
         if found is not None:
             return GpuMatch(name, found[0], found[1])
         return GpuMatch(name, "none", nearest=self._nearest(name))
+
+    def _by_words(self, words: frozenset[str]) -> tuple[MatchKind, tuple[str, ...]] | None:
+        found = self._words.get(words) or self._without_memory(words) or self._words.get(words - {"sxm"})
+        return found or self._of_that_form(words) or self._of_no_other_form(words)
 
     def _without_memory(self, words: frozenset[str]) -> tuple[MatchKind, tuple[str, ...]] | None:
         """A card named with its memory: the memory must be that of the card, and narrows a series."""
@@ -95,6 +98,12 @@ class GpuNames:
         if not words or len({self._gpus[key].series for key in fitting}) != 1:
             return None
         return ("id" if len(fitting) == 1 else "series"), tuple(fitting)
+
+    def _of_no_other_form(self, words: frozenset[str]) -> tuple[MatchKind, tuple[str, ...]] | None:
+        """Cards that only come for the slot, named with it: ``RTX 4090 PCIe``."""
+        found = self._by_words(words - {"pcie"}) if "pcie" in words and len(words) > 1 else None
+        cards = found is not None and all(self._gpus[key].form_factor == "pcie" for key in found[1])
+        return found if cards else None
 
     def _siblings(self, ids: tuple[str, ...]) -> tuple[str, ...]:
         series = self._gpus[ids[0]].series

@@ -56,6 +56,8 @@ _NOISE = frozenset(
         "workstation",
     )
 )
+#: Words for the cooling of a card, of which some cards are sold in two: passive for servers, with fans for desks.
+EDITIONS = frozenset(("server-edition", "workstation-edition"))
 _REWRITES = (
     (re.compile(r"\bquadro (rtx \d000)\b"), r"turing \1"),  # Later cards have the same numbers and no such word.
     (re.compile(r"(?<=\d)(pcie|nvl|sxm\d?)\b"), r" \1"),
@@ -69,6 +71,8 @@ _REWRITES = (
     (re.compile(r"\b(mi) (\d{3}[xa]?)\b"), r"\1\2"),
     (re.compile(r"\b(\d+) ?x (?=[a-z])|\bx ?\d+\b"), ""),
     (re.compile(r"\b(trainium|inferentia|gaudi) (\d)\b"), r"\1\2"),
+    (re.compile(r"(\brtx pro \d.*) (?:server|se)\b"), r"\1 server-edition"),
+    (re.compile(r"(\brtx pro \d.*) (?:workstation|ws|wk)\b"), r"\1 workstation-edition"),
 )
 
 

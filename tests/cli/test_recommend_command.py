@@ -54,6 +54,22 @@ def test_all_leaves_nothing_out(whichgpu: Whichgpu) -> None:
         assert name in everything
 
 
+def test_facts_may_come_from_set_alone(whichgpu: Whichgpu, tmp_path: Path) -> None:
+    stated = ("--set", "task=inference", "--set", "model_name=llama-3.1-8b", "--set", "concurrency=20")
+    alone, record = whichgpu("recommend", *stated), tmp_path / "record.json"
+    from_file = whichgpu("recommend", "-", *stated, stdin="{}")
+    assert (alone.code, alone.out) == (0, from_file.out)
+    assert whichgpu("recommend", *stated, "--save", str(record)).code == 0
+    assert "gives the same bytes" in " ".join(whichgpu("audit", str(record)).out.split())
+    sized = whichgpu("size", *stated, "--gpu", "nvidia-l4")
+    assert "L4" in sized.out
+
+
+def test_without_file_and_facts_the_command_says_what_to_give(whichgpu: Whichgpu) -> None:
+    ran = whichgpu("recommend")
+    assert (ran.code, "Name a FILE" in ran.err) == (2, True)
+
+
 def test_set_overrules_the_file(whichgpu: Whichgpu) -> None:
     ran = whichgpu(
         "recommend", CHAT, "--set", "concurrency=64", "--set", "gpu_candidates=nvidia-h200", "--format", "json"

@@ -171,6 +171,12 @@ class Vocabulary:
         found = nearest_names(spelt, filter(self._may_be_stated, self.names()) if stated else self.names(), limit=limit)
         return tuple(dict.fromkeys(self.resolve(each) or each for each in found)) if stated else found
 
+    def facts_of_choice(self, word: str) -> tuple[tuple[str, str], ...]:
+        """The facts that a workload may state of which the word is a value: each with the value as it is called."""
+        stated = (fact for name, fact in self.facts.items() if self._may_be_stated(name))
+        found = ((fact.name, fact.choice(word)) for fact in stated)
+        return tuple((name, choice) for name, choice in found if choice is not None)
+
     def _may_be_stated(self, name: str) -> bool:
         fact = self.fact(name)
         return fact is not None and fact.scope == "workload" and fact.role != "output"

@@ -150,6 +150,13 @@ def test_a_value_that_cannot_be_is_refused_with_a_fix(advisor: Advisor, raw: dic
     assert found.fix, found
 
 
+def test_a_value_in_place_of_a_fact_is_answered_with_the_facts_that_take_it(advisor: Advisor) -> None:
+    with pytest.raises(InputError) as caught:
+        advisor.read({"task": "inference", "production": True})
+    (problem,) = caught.value.problems
+    assert (problem.code, problem.fix) == ("unknown-fact", "write lifecycle_stage: production")
+
+
 def test_what_the_answer_says_cannot_be_given(advisor: Advisor) -> None:
     assert only_problem(advisor, {"monthly_rent_usd": 5}).code == "output-given"
 
