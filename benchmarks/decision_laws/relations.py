@@ -7,7 +7,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from decision_laws.choosing import beats
+from decision_laws.choosing import beats, has_priced_reason
 from decision_laws.counting import Law
 from decision_laws.generator import CANDIDATES, OWNED
 from decision_laws.invariance import Facts, Invariance, Verdict, words
@@ -34,12 +34,14 @@ class Relations(Invariance):
     # ------------------------------------------------------------------ prices and rivals
 
     def lower_price(self, facts: Facts) -> Verdict | None:
-        """The winner's offers 20 % lower: it stays the winner."""
+        """The winner's offers 20 % lower: its card stays the winner; a budget may then pay for more of them."""
         before = self.ask(facts)
         plan = before["recommendation"]
         if plan is None or plan["cost"].get("origin") != "offer":
             return None
         after = self.prices.decide(facts, plan["gpu"], 0.8)
+        if after["recommendation"] is not None and after["recommendation"]["gpu"] == plan["gpu"]:
+            return facts, None
         return facts, self._changed(before, after, f"offers of {plan['gpu']} 20 % lower")
 
     def without_a_loser(self, facts: Facts) -> Verdict | None:
@@ -143,19 +145,29 @@ class Relations(Invariance):
         return stated if stated in ("cheapest", "fastest") else self.chance.choice(["cheapest", "fastest"])
 
     def one_more_choice(self, facts: Facts) -> Verdict | None:
-        """One more provider allowed, or one more card compared: the same."""
+        """One more provider allowed, or one more card compared: the same, unless the new answer prices the old.
+
+        A card that is taken only where nothing else does the work gives way to one that is added; then the new answer
+        must say so, with the stated fact that asks for it and with what that costs.
+        """
+        return self._one_more(facts, named=True)
+
+    def one_more_choice_by_figures(self, facts: Facts) -> Verdict | None:
+        """For the record: `cheapest` no 10 % costlier, `fastest` no 5 % slower, whatever the new answer says."""
+        return self._one_more(facts, named=False)
+
+    def _one_more(self, facts: Facts, *, named: bool) -> Verdict | None:
         stated = {**facts, "objective": self._objective(facts)}
         if facts.get("deployment_site") in (None, "cloud", "datacenter") and self.chance.random() < 0.5:
             first, second = self.chance.sample(_CLASSES, 2)
             stated |= {"providers_allowed": facts.get("providers_allowed", [first])}
             wider = {**stated, "providers_allowed": [*stated["providers_allowed"], second]}
-            return stated, self._no_worse(stated, wider, f"providers_allowed and {second}")
+            return stated, self._no_worse(stated, wider, f"providers_allowed and {second}", named=named)
         listed = facts.get("gpu_candidates", self.chance.choice(CANDIDATES))
         more = self.chance.choice([gpu for row in CANDIDATES for gpu in row if gpu not in listed])
         stated |= {"gpu_candidates": listed}
-        return stated, self._no_worse(
-            stated, {**stated, "gpu_candidates": [*listed, more]}, f"gpu_candidates and {more}"
-        )
+        wider = {**stated, "gpu_candidates": [*listed, more]}
+        return stated, self._no_worse(stated, wider, f"gpu_candidates and {more}", sparing=named, named=named)
 
     def owning_more(self, facts: Facts) -> Verdict | None:
         """More cards owned: `cheapest` no costlier."""
@@ -171,7 +183,14 @@ class Relations(Invariance):
         return stated, self._no_worse(stated, more, f"gpus_owned {more['gpus_owned']}", most=1.01)
 
     def _no_worse(
-        self, facts: Facts, wider: Facts, change: str, most: float = COSTLIER, *, sparing: bool = False
+        self,
+        facts: Facts,
+        wider: Facts,
+        change: str,
+        most: float = COSTLIER,
+        *,
+        sparing: bool = False,
+        named: bool = False,
     ) -> str | None:
         before, after = self.ask(facts), self.ask(wider)
         old, new, work = before["recommendation"], after["recommendation"], kind_of_work(before)
@@ -179,6 +198,8 @@ class Relations(Invariance):
             return None
         if new is None:
             return f"{change}: {words(old, work)} becomes no answer"
+        if named and has_priced_reason(new, old, facts):
+            return None
         if facts["objective"] == "cheapest":
             pair = costs(old, new, work)  # of two ways to pay for trying things out, the one that speaks for the new
             worse = pair is not None and pair[1] > most * pair[0]
@@ -240,6 +261,7 @@ _RELATIONS = {
     "a looser target": "looser_target",
     "a looser target, by speed alone": "looser_target_by_speed_alone",
     "one more provider or card allowed": "one_more_choice",
+    "one more provider or card allowed, by figures alone": "one_more_choice_by_figures",
     "a doubled load": "doubled_load",
     "another order of facts": "another_order",
     "another spelling of values": "another_spelling",

@@ -27,6 +27,7 @@ MORE_COUNTS = (*COUNTS, 32, 64)
 DESK_FORMS, DESK_CARDS = ("pcie",), 4
 HOURS_PER_MONTH = 730
 USD_PER_KWH = 0.15  # where none is stated
+BUDGETS = ("budget_usd_per_hour", "budget_usd_per_month", "budget_usd_total")
 
 
 @dataclass
@@ -149,12 +150,21 @@ class Sweep:
     def any_within_limits(self, facts: Mapping[str, Any]) -> str | None:
         """A plan within every stated limit, in words; None where there is none."""
         asked = (int(facts["num_gpus"]),) if facts.get("num_gpus") else MORE_COUNTS
-        budget = any(name in facts for name in ("budget_usd_per_hour", "budget_usd_per_month", "budget_usd_total"))
+        budget = any(name in facts for name in BUDGETS)
         rented = facts.get("deployment_site") == "cloud" or facts.get("procurement_wish") == "rent" or budget
+        purchase = "budget_usd_total" in facts and not facts.get("gpus_owned") and _is_bought(facts)
         for plan in self.plans(facts, asked, priced=rented):
-            if all(limits_kept(plan, facts).values()):
+            kept = limits_kept(plan, facts)
+            if purchase:
+                kept["budget_usd_total"] = self._pays_for(plan, facts["budget_usd_total"])
+            if all(kept.values()):
                 return describe(plan, "job")
         return None
+
+    def _pays_for(self, plan: Mapping[str, Any], budget_usd: float) -> bool:
+        """Whether a budget in all pays at least for the cards."""
+        price = self.advisor.knowledge.gpus[plan["gpu"]].buy_usd
+        return price is not None and price * plan["count"] <= budget_usd
 
     def judge(self, laws: Laws, name: str, facts: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
         """Count whether the sweep finds a plan that the answer should have been, and whether the table shows it."""
@@ -201,6 +211,13 @@ class Sweep:
         if objective == "fastest" and pace and plan["count"] <= chosen["count"]:
             return pace > 1.1
         return False
+
+
+def _is_bought(facts: Mapping[str, Any]) -> bool:
+    """Whether the cards are to stand at a place of one's own, or are to be bought."""
+    wish = facts.get("procurement_wish")
+    own_place = facts.get("deployment_site") in ("datacenter", "workstation", "edge")
+    return wish == "buy" or (own_place and wish in (None, "hybrid"))
 
 
 def _as_good(shown_plan: Mapping[str, Any], found: Mapping[str, Any], work: str) -> bool:
