@@ -229,6 +229,11 @@ class AnswerParts:
         """Whether more than one plan is shown."""
         return len(self._shown) > 1
 
+    def outline(self) -> list[dict[str, Any]]:
+        """The recommendation and the alternatives, best first, by card and number alone: no plan is put in words."""
+        plans = [judged.ranked.plan for judged in self._shown]
+        return [{"gpu": plan.gpu.id, "count": plan.count} for plan in plans]
+
     def _in_words(self, judged: Judged) -> plan_types.Plan:
         shared = self.outcome.final.facts
         return plan_dict(judged.ranked.plan, judged, self._rules, shared, self._vocabulary)
@@ -241,7 +246,7 @@ class AnswerParts:
 
 
 #: The parts by the names of their keys.
-_PARTS = tuple(name for name in vars(AnswerParts) if not name.startswith("_") and name != "several")
+_PARTS = tuple(name for name in vars(AnswerParts) if not name.startswith("_") and name not in ("several", "outline"))
 
 
 class LazyAnswer(Mapping[str, Any]):
@@ -258,6 +263,10 @@ class LazyAnswer(Mapping[str, Any]):
         if key not in self._made:
             self._made[key] = json_value(getattr(self._parts, key))
         return self._made[key]
+
+    def outline(self) -> list[dict[str, Any]]:
+        """The recommendation and the alternatives, best first, by card and number alone."""
+        return self._parts.outline()
 
     def __iter__(self) -> Iterator[str]:
         """The names of the parts."""

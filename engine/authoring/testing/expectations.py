@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from msgspec import Struct
 
+from whichgpu.engine.advisor import LazyAnswer
 from whichgpu.engine.catalogue import Knowledge
 
 
@@ -23,8 +24,10 @@ class Expectation(Struct, frozen=True):
     knowledge: Knowledge
 
     @property
-    def plans(self) -> list[Mapping[str, Any]]:
-        """The recommendation and the alternatives, best first."""
+    def plans(self) -> Sequence[Mapping[str, Any]]:
+        """The recommendation and the alternatives, best first; by ``gpu`` and ``count``."""
+        if isinstance(self.decision, LazyAnswer):
+            return self.decision.outline()
         first = self.decision["recommendation"]
         return ([first] if first else []) + list(self.decision["alternatives"])
 
