@@ -47,6 +47,7 @@ class Framework(FrozenModel):
 
     chunked_loss: bool = False
     chunked_loss_in_examples: bool = False  # chunked in its examples, not by default
+    chunks_supervised_loss: bool = False  # chunked, but not in reinforcement
     fused_loss: bool = False
     releases_gradients: bool = False
     foreach: bool = True
@@ -66,6 +67,7 @@ class Framework(FrozenModel):
     batch: int | None = None  # its default micro-batch
     trains_around_frozen: bool = False  # frozen weights get gradients too where they are sharded with adapters
     loads_32bit: bool = False  # the base stays in 32 bits unless a precision is named
+    autocasts: bool = False  # computes in 16 bits over such weights
     pipeline_batch: int | None = None  # micro-batch inside a pipeline, whatever the batch of a step
     fuses_attention: bool = False  # whatever the model's own code does
     quantizes_experts: bool | None = None  # also where these are one table for each layer; None: not known

@@ -132,7 +132,8 @@ def _recipe(reader: Reader, kind: Kind, habits: Framework | None) -> str:
     if compute == "bf16" and weights == "bf16" and reader.known("weight_precision"):
         return "pure"
     if habits and habits.loads_32bit and not reader.known("compute_precision") and not reader.known("weight_precision"):
-        return "mixed" if kind == "qlora" else reader.assume("compute_precision", "fp32", habits.source)
+        autocasts = kind == "qlora" or habits.autocasts
+        return "mixed" if autocasts else reader.assume("compute_precision", "fp32", habits.source)
     if habits and (habits.recipe or (habits.recipe_full and kind == "full")):
         recipe = habits.recipe or habits.recipe_full or "mixed"
         # What is computed in 16 bits is kept in 16 bits: these frameworks hold no master copy unless told to.
@@ -159,7 +160,10 @@ def _chunked_loss(reader: Reader, habits: Framework | None) -> bool:
     stated = reader.flag("chunked_loss")
     if stated is not None:
         return stated
-    return habits is not None and (habits.chunked_loss or habits.chunked_loss_in_examples)
+    if habits is None:
+        return False
+    supervised = habits.chunks_supervised_loss and not reader.known("rl_method")
+    return habits.chunked_loss or habits.chunked_loss_in_examples or supervised
 
 
 def _lora_rank(reader: Reader, kind: Kind, family: Family, habits: Framework | None) -> int:

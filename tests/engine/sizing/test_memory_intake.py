@@ -269,3 +269,13 @@ def test_frames_that_nobody_stated_are_those_the_model_was_made_for():
     assert job_from_facts(facts, model, assumed={"frames"}).frames == 93
     assert job_from_facts(facts, model).frames == 49
     assert job_from_facts({"task": "inference"}, replace(model, frames=None)).frames == 49
+
+
+def test_trl_chunks_the_loss_of_supervised_training_and_computes_in_16_bits_over_32():
+    facts = {"task": "full_finetuning", "param_count_b": 7.0, "training_framework": "trl"}
+    supervised = job_from_facts(facts, None)
+    assert (supervised.chunked_loss, supervised.recipe) == (True, "mixed")
+    assert not job_from_facts({**facts, "chunked_loss": False}, None).chunked_loss
+    assert not job_from_facts({**facts, "rl_method": "grpo"}, None).chunked_loss
+    named = {**facts, "weight_precision": "bf16", "compute_precision": "bf16"}
+    assert job_from_facts(named, None).recipe == "pure"
