@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from whichgpu.engine.core.errors import Problem, WhichgpuError
+from whichgpu.engine.core.errors import Place, Problem, WhichgpuError
 from whichgpu.engine.core.yaml.json_text import NotJsonError, nodes_of_json
 from whichgpu.engine.core.yaml.node import MappingNode, Node, ScalarNode, SequenceNode, Source, place_of
 
@@ -122,7 +122,7 @@ class _Composer:
     def _open(self, event: Any, *, is_mapping: bool) -> None:
         self._refuse_properties(event)
         if len(self._stack) >= MAX_DEPTH:
-            self._report("nested-too-deep", event, f"nested deeper than {MAX_DEPTH} levels", "flatten it")
+            self._add(_too_deep(self.source.place(event.start_mark.line + 1, event.start_mark.column + 1)))
             self.stopped = True
             return
         as_key = bool(self._stack) and self._stack[-1].wants_key
@@ -171,5 +171,16 @@ def _broken(broken: yaml.YAMLError, source: Source) -> Problem:
         reason = getattr(broken, "reason", None) or said or str(broken)
         message = f"this is not YAML text: {reason}"
         return Problem("broken-yaml", message, source.place(line, 1), fix="remove the control character")
+    place = source.place(mark.line + 1, mark.column + 1)
+    if _TOO_DEEP_FOR_PARSER in said:
+        return _too_deep(place)
     fix = next((hint for text, hint in _HINTS if text in said), None)
-    return Problem("broken-yaml", f"broken YAML: {said}", source.place(mark.line + 1, mark.column + 1), fix=fix)
+    return Problem("broken-yaml", f"broken YAML: {said}", place, fix=fix)
+
+
+def _too_deep(place: Place) -> Problem:
+    return Problem("nested-too-deep", f"nested deeper than {MAX_DEPTH} levels", place, fix="flatten it")
+
+
+#: What PyYAML's parser says, since 6.0.4, of text that is nested deeper than it reads: before any event of it.
+_TOO_DEEP_FOR_PARSER = "maximum nesting depth"
