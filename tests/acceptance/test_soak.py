@@ -16,6 +16,7 @@ from whichgpu.engine.advisor.advisor import Advisor
 MOMENT = datetime(2026, 11, 20, tzinfo=UTC)
 STATUS = Path("/proc/self/statm")
 DECISIONS = 200
+ROUNDS = 3
 
 
 def resident_mb() -> float:
@@ -37,7 +38,12 @@ def test_two_hundred_decisions_leave_nothing_behind(advisor: Advisor, cases: lis
     # Whole rounds: what is kept of the last few jobs is then of the same jobs both times.
     rounds = -(-DECISIONS // len(workloads))
     run(2 * len(workloads))  # Caches fill, and the allocator takes what it will need.
-    objects, memory = len(gc.get_objects()), resident_mb()
-    run(rounds * len(workloads))
-    assert len(gc.get_objects()) - objects < DECISIONS  # Less than one object a decision.
-    assert resident_mb() - memory < 8
+    objects = len(gc.get_objects())
+    growths_mb = []
+    for _ in range(ROUNDS):
+        memory_mb = resident_mb()
+        run(rounds * len(workloads))
+        growths_mb.append(resident_mb() - memory_mb)
+    assert len(gc.get_objects()) - objects < DECISIONS  # Less than one object for three decisions.
+    # A leak grows every time; an allocator whose heap other tests of this process have filled with holes grows once.
+    assert min(growths_mb) < 8
