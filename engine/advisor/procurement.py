@@ -135,6 +135,9 @@ def _of_the_plan(facts: Facts, plan: Plan | None, today: date | None) -> dict[st
     if "gpus_owned" in facts:
         words = "as many of the plan's GPU as it takes are among gpus_owned"
         claims["already_owned"] = _computed("already_owned", plan.cost.origin == "owned", words, ("gpus_owned",))
+    if plan.cost.origin == "purchase":
+        words = "some offer on the price list rents out the plan that would have to be bought"
+        claims["rented_out"] = _computed("rented_out", plan.cost.rented_from is not None, words, (), _JUDGED)
     if today is not None and plan.cost.offer is not None:
         age, words = max(0, price_age_days(plan.cost.offer, today)), "day of the decision - day the price was seen"
         claims["price_age_days"] = _computed("price_age_days", age, words, (), (plan.cost.offer.source,))
