@@ -154,6 +154,8 @@ class _Search:
         best = found.judged[0] if found and found.judged else None
         if best is None or (self.answer.ranked.proven and not best.ranked.proven):
             return None
+        if option.kind == "load" and best.ranked.plan.id == self.answer.ranked.plan.id:
+            return None  # The same plan at the same price for less work is nothing to choose.
         entry = beside(option.kind, best, self.answer)
         if option.kind == "spot":
             unchanged = beside("spot", self.answer, self.answer)

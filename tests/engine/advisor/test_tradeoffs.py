@@ -203,3 +203,18 @@ def test_settings_name_facts_and_values_of_the_vocabulary(advisor: Advisor) -> N
             assert {*lower, *(value for values in lower.values() for value in values)} <= set(facts[fact].choices)
     limits = [*settings.targets, *settings.budgets, *settings.loads]
     assert {*limits, *settings.places, *settings.narrowing, *settings.cards} <= facts.keys()
+
+
+def test_less_work_for_the_same_plan_is_no_option(advisor: Advisor) -> None:
+    facts: dict[str, Any] = {
+        "task": "inference",
+        "model_name": "llama-3.1-405b",
+        "weight_precision": "fp8",
+        "concurrency": 16,
+        "gpus_owned": ["nvidia-h100-80gb-sxm:8"],
+        "objective": "cheapest",
+    }
+    found = decided(advisor, facts)
+    answer = found.outcome.chosen
+    assert answer is not None
+    assert answer.ranked.plan.id not in {entry.plan.id for entry in of_kind(found.trade_offs(), "load")}
