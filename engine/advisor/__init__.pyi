@@ -47,6 +47,7 @@ from .pipeline import (
     DecisionContext as DecisionContext,
     Probed as Probed,
     ResolvedIntake as ResolvedIntake,
+    ResolvingIntake as ResolvingIntake,
     asked_counts as asked_counts,
     choice_on as choice_on,
     round_on as round_on,

@@ -23,7 +23,7 @@ from whichgpu.engine.advisor.stages import RuleSet, Stages
 from whichgpu.engine.catalogue import Knowledge, ModelSpec, profile_of
 from whichgpu.engine.core import Facts, InputError, KnowledgeInUse, Value, knowledge_in_use, use_knowledge
 from whichgpu.engine.plans import Plan, PlanMaker, PlanTable, candidate_plans
-from whichgpu.engine.rules import Ask, ConsiderCounts, ResolvedFacts, Rule, Vocabulary
+from whichgpu.engine.rules import Ask, ConsiderCounts, ResolvedFacts, Resolving, Rule, Vocabulary
 from whichgpu.engine.sizing import job_from_facts
 
 
@@ -36,6 +36,17 @@ class ResolvedIntake(NamedTuple):
 
     intake: ResolvedFacts
     model: ModelSpec | None
+
+
+class ResolvingIntake(NamedTuple):
+    """The same while it is resolved as far as somebody asks."""
+
+    resolving: Resolving
+    model: ModelSpec | None
+
+    def finished(self) -> ResolvedIntake:
+        """All of it."""
+        return ResolvedIntake(self.resolving.finished(), self.model)
 
 
 class DecisionContext(Struct, frozen=True):
@@ -54,9 +65,13 @@ class DecisionContext(Struct, frozen=True):
         Raises:
             InputError: see ``lookups.look_up``.
         """
+        return self.begin(given).finished()
+
+    def begin(self, given: Mapping[str, Value]) -> ResolvingIntake:
+        """The same as far as facts are asked for; raises the same."""
         use_knowledge(self.in_use)
         found = look_up(given, self.knowledge, self.vocabulary)
-        return ResolvedIntake(self.stages.intake.run(given, extra=found.claims), found.model)
+        return ResolvingIntake(self.stages.intake.begin(given, extra=found.claims), found.model)
 
     def plan_maker(self, model: ModelSpec | None, intake: ResolvedFacts) -> PlanMaker:
         """Makes the plans of one settled workload."""

@@ -41,9 +41,9 @@ from .lint.checks import ALL_CHECKS as ALL_CHECKS
 from .lint.finding import (
     Check as Check,
     Finding as Finding,
-    PrintedFinding as PrintedFinding,
     StatedNumber as StatedNumber,
 )
+from .lint.printed import PrintedFinding as PrintedFinding
 from .schemas import (
     LAYER_FOLDER as LAYER_FOLDER,
     LAYER_SCHEMAS as LAYER_SCHEMAS,

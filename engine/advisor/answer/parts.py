@@ -73,10 +73,20 @@ class AnswerParts:
         self.outcome, self.head, self._differences = outcome, head, differences
         self._knowledge, self._rules, self._vocabulary = knowledge, rules, vocabulary
         self._full, self._traced = full, full and traced
-        places = outcome.round.alternatives if outcome.round else ()
-        self._others = [outcome.judged[place] for place in places]
-        #: The plans that the answer shows in full, the recommendation first.
-        self._shown = ([outcome.chosen] if outcome.chosen else []) + self._others
+
+    @cached_property
+    def _others(self) -> list[Judged]:
+        """The plans beside the answer."""
+        return [self.outcome.judged[place] for place in self._beside]
+
+    @property
+    def _beside(self) -> Sequence[int]:
+        return self.outcome.round.alternatives if self.outcome.round else ()
+
+    @property
+    def _shown(self) -> list[Judged]:
+        """The plans that the answer shows in full, the recommendation first."""
+        return ([self.outcome.chosen] if self.outcome.chosen else []) + self._others
 
     @cached_property
     def facts(self) -> dict[str, part_types.Fact]:
@@ -229,10 +239,17 @@ class AnswerParts:
         """Whether more than one plan is shown."""
         return len(self._shown) > 1
 
-    def outline(self) -> list[dict[str, Any]]:
-        """The recommendation and the alternatives, best first, by card and number alone: no plan is put in words."""
-        plans = [judged.ranked.plan for judged in self._shown]
-        return [{"gpu": plan.gpu.id, "count": plan.count} for plan in plans]
+    def outline(self) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
+        """The recommendation and the alternatives, best first, by card and number alone.
+
+        No plan is put in words, and none of those beside the answer is made whole.
+        """
+        chosen = self.outcome.chosen.ranked.plan if self.outcome.chosen else None
+        first = {"gpu": chosen.gpu.id, "count": chosen.count} if chosen else None
+        table = self.outcome.round.surviving if self.outcome.round else None
+        counts = table.numbers("plan.count") if table is not None and self._beside else ()
+        others = [{"gpu": table.gpus[at].id, "count": int(counts[at])} for at in self._beside] if table else []
+        return first, others
 
     def _in_words(self, judged: Judged) -> plan_types.Plan:
         shared = self.outcome.final.facts
@@ -264,7 +281,7 @@ class LazyAnswer(Mapping[str, Any]):
             self._made[key] = json_value(getattr(self._parts, key))
         return self._made[key]
 
-    def outline(self) -> list[dict[str, Any]]:
+    def outline(self) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
         """The recommendation and the alternatives, best first, by card and number alone."""
         return self._parts.outline()
 

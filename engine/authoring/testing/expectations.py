@@ -27,9 +27,15 @@ class Expectation(Struct, frozen=True):
     def plans(self) -> Sequence[Mapping[str, Any]]:
         """The recommendation and the alternatives, best first; by ``gpu`` and ``count``."""
         if isinstance(self.decision, LazyAnswer):
-            return self.decision.outline()
-        first = self.decision["recommendation"]
-        return ([first] if first else []) + list(self.decision["alternatives"])
+            first, others = self.decision.outline()
+        else:
+            first, others = self.decision["recommendation"], list(self.decision["alternatives"])
+        return ([first] if first else []) + others
+
+    @property
+    def chosen(self) -> Mapping[str, Any] | None:
+        """The recommended plan by ``gpu`` and ``count``: what it costs, and over what it was chosen, is not asked."""
+        return self.decision.outline()[0] if isinstance(self.decision, LazyAnswer) else self.decision["recommendation"]
 
     def ids(self, name: str) -> frozenset[str]:
         """The accelerators that a name of the scenario means. Raises KeyError for an unknown name."""
@@ -87,7 +93,7 @@ def _prefer_over(case: Expectation, pairs: Iterable[Mapping[str, str]]) -> list[
 
 
 def _gpu_count(case: Expectation, bounds: list[int | None]) -> list[str]:
-    plan = case.decision["recommendation"]
+    plan = case.chosen
     low, high = bounds
     if plan is None:
         return ["there is no recommendation to count the GPUs of"]
@@ -97,7 +103,7 @@ def _gpu_count(case: Expectation, bounds: list[int | None]) -> list[str]:
 
 
 def _min_vram_gb(case: Expectation, least: float) -> list[str]:
-    plan = case.decision["recommendation"]
+    plan = case.chosen
     if plan is None:
         return ["there is no recommendation to have memory"]
     has = (case.knowledge.gpus[plan["gpu"]].vram_gb or 0) * plan["count"]
@@ -106,7 +112,7 @@ def _min_vram_gb(case: Expectation, least: float) -> list[str]:
 
 def _vram_range_gb(case: Expectation, bounds: list[float]) -> list[str]:
     low, high = bounds
-    sizing, plan = case.decision["sizing"], case.decision["recommendation"]
+    sizing, plan = case.decision["sizing"], case.chosen
     sizes = [sizing[name] for name in ("required_vram_gb", "recommended_vram_gb") if name in sizing]
     band = case.decision["figures"].get("vram_band_gb", {}).get("value")
     if plan is not None:
@@ -181,7 +187,7 @@ def _separate_phases(case: Expectation, wanted: bool) -> list[str]:
 
 def _recommendation(case: Expectation, wanted: Mapping[str, Any]) -> list[str]:
     """``gpu`` (a name, family or series), ``count`` and any other key of the recommended plan."""
-    plan = case.decision["recommendation"]
+    plan = case.chosen if wanted.keys() <= {"gpu", "count"} else case.decision["recommendation"]
     if plan is None:
         return [f"nothing is recommended: {_why_not(case)}"]
     misses = []
@@ -198,7 +204,7 @@ def _why_not(case: Expectation) -> str:
 
 
 def _no_answer(case: Expectation, wanted: str) -> list[str]:
-    if case.decision["recommendation"] is not None:
+    if case.chosen is not None:
         return [f"{case.plans[0]['count']} x {case.plans[0]['gpu']} is recommended, and no answer was expected"]
     reason = _why_not(case)
     return [] if wanted in (True, reason) else [f"there is no answer because of {reason}, not {wanted}"]
