@@ -11,7 +11,7 @@ from .answer.keys import FactValues as FactValues, Word as Word, doc as doc
 from .answer.launch import LaunchFile as LaunchFile, launch_file as launch_file
 from .answer.outranked import loss_text as loss_text, named as named
 from .answer.part_types import Interview as Interview, UnaskedFact as UnaskedFact, UnknownFact as UnknownFact
-from .answer.parts import LazyAnswer as LazyAnswer
+from .answer.parts import LazyAnswer as LazyAnswer, Outline as Outline
 from .answer.plan_types import Recommendation as Recommendation
 from .answer.schema import (
     definitions_of as definitions_of,

@@ -177,12 +177,13 @@ class Probed(Struct, frozen=True):
 def choice_on(context: DecisionContext, given: Mapping[str, Value], objective: Objective) -> Probed | None:
     """What is chosen on these facts, without what follows from it; None where they are refused or contradictory."""
     try:
-        return _choice(context, given, objective)
+        return choose_plan(context, given, objective)
     except InputError:
         return None
 
 
-def _choice(context: DecisionContext, given: Mapping[str, Value], objective: Objective) -> Probed | None:
+def choose_plan(context: DecisionContext, given: Mapping[str, Value], objective: Objective) -> Probed | None:
+    """The same, None where the facts are contradictory. Raises InputError where they are refused."""
     intake, model = context.resolve(given)
     if _contradiction(context.stages.contradictions, intake):
         return None
@@ -247,7 +248,7 @@ def _phases(
     if profile_of(str(other)).serves:
         given.pop("peft_method", None)
     with answer_alone():
-        other_phase = _choice(context, given, objective)
+        other_phase = choose_plan(context, given, objective)
     best = other_phase.chosen if other_phase else None
     training, serving = (chosen, best) if profile.trains else (best, chosen)
     return (("training", training), ("serving", serving))

@@ -51,6 +51,7 @@ from .schemas import (
     text_of as text_of,
 )
 from .testing.cases import FactsFor as FactsFor
+from .testing.expectations import Outlined as Outlined
 from .testing.following import Following as Following
 from .testing.kept_cases import KeptResults as KeptResults, run_or_recall as run_or_recall
 from .testing.mutation import (
@@ -73,6 +74,7 @@ from .testing.scenarios import (
     ScenarioResult as ScenarioResult,
     load_scenarios as load_scenarios,
     needs_all as needs_all,
+    needs_plans_alone as needs_plans_alone,
     run_scenarios as run_scenarios,
 )
 from .testing.writing import Written as Written, write_tests as write_tests

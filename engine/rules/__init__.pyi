@@ -83,7 +83,7 @@ from .rulebook.grammar import (
     Key as Key,
 )
 from .rulebook.layers import canonical as canonical, rule_digest as rule_digest
-from .rulebook.load import load_rulebook as load_rulebook
+from .rulebook.load import PackedRulebook as PackedRulebook, load_rulebook as load_rulebook
 from .rulebook.model import (
     Change as Change,
     Claim as Claim,

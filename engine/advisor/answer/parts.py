@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -34,7 +34,7 @@ from whichgpu.engine.advisor.answer.remarks import (
     remarks,
 )
 from whichgpu.engine.advisor.answer.trace import TraceBuilder
-from whichgpu.engine.advisor.outcome import Judged, Outcome
+from whichgpu.engine.advisor.outcome import Judged, Outcome, PlanRound
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.core import json_value
 from whichgpu.engine.rules import Difference, Rule, Vocabulary
@@ -42,6 +42,20 @@ from whichgpu.engine.rules import Difference, Rule, Vocabulary
 
 if TYPE_CHECKING:
     from whichgpu.engine.advisor.answer import answer_types, part_types, plan_types, procurement_types, trace_types
+
+
+#: The recommendation and the alternatives, best first, by card and number alone.
+Outline = tuple[dict[str, Any] | None, list[dict[str, Any]]]
+
+
+def outline_of(chosen: Judged | None, plan_round: PlanRound | None) -> Outline:
+    """The outline of a choice: no plan is put in words, and none of those beside the answer is made whole."""
+    first = {"gpu": chosen.ranked.plan.gpu.id, "count": chosen.ranked.plan.count} if chosen else None
+    if plan_round is None or not plan_round.alternatives:
+        return first, []
+    table = plan_round.surviving
+    counts = table.numbers("plan.count")
+    return first, [{"gpu": table.gpus[at].id, "count": int(counts[at])} for at in plan_round.alternatives]
 
 
 class AnswerParts:
@@ -77,11 +91,8 @@ class AnswerParts:
     @cached_property
     def _others(self) -> list[Judged]:
         """The plans beside the answer."""
-        return [self.outcome.judged[place] for place in self._beside]
-
-    @property
-    def _beside(self) -> Sequence[int]:
-        return self.outcome.round.alternatives if self.outcome.round else ()
+        places = self.outcome.round.alternatives if self.outcome.round else ()
+        return [self.outcome.judged[place] for place in places]
 
     @property
     def _shown(self) -> list[Judged]:
@@ -229,6 +240,12 @@ class AnswerParts:
         """What became of every rule."""
         return verdicts(self.outcome, self._rules) if self._traced else []
 
+    def rules_named(self, names: Collection[str]) -> list[trace_types.RuleVerdict]:
+        """The same of some rules, and of all rows of some tables."""
+        return verdicts(
+            self.outcome, {name: rule for name, rule in self._rules.items() if name in names or rule.table in names}
+        )
+
     @cached_property
     def refused(self) -> list[part_types.RefusedPlan]:
         """Plans whose figures cannot be true."""
@@ -239,17 +256,14 @@ class AnswerParts:
         """Whether more than one plan is shown."""
         return len(self._shown) > 1
 
-    def outline(self) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
-        """The recommendation and the alternatives, best first, by card and number alone.
+    def outline(self) -> Outline:
+        """The recommendation and the alternatives, best first, by card and number alone."""
+        return outline_of(self.outcome.chosen, self.outcome.round)
 
-        No plan is put in words, and none of those beside the answer is made whole.
-        """
-        chosen = self.outcome.chosen.ranked.plan if self.outcome.chosen else None
-        first = {"gpu": chosen.gpu.id, "count": chosen.count} if chosen else None
-        table = self.outcome.round.surviving if self.outcome.round else None
-        counts = table.numbers("plan.count") if table is not None and self._beside else ()
-        others = [{"gpu": table.gpus[at].id, "count": int(counts[at])} for at in self._beside] if table else []
-        return first, others
+    def rejecting(self) -> set[str]:
+        """The ids of the rules that reject some plan, of which none is made."""
+        against = self.outcome.round.rejected_by if self.outcome.round else ()
+        return {rule.id for rules in against for rule in rules}
 
     def _in_words(self, judged: Judged) -> plan_types.Plan:
         shared = self.outcome.final.facts
@@ -263,7 +277,11 @@ class AnswerParts:
 
 
 #: The parts by the names of their keys.
-_PARTS = tuple(name for name in vars(AnswerParts) if not name.startswith("_") and name not in ("several", "outline"))
+_PARTS = tuple(
+    name
+    for name in vars(AnswerParts)
+    if not name.startswith("_") and name not in ("several", "outline", "rejecting", "rules_named")
+)
 
 
 class LazyAnswer(Mapping[str, Any]):
@@ -281,9 +299,17 @@ class LazyAnswer(Mapping[str, Any]):
             self._made[key] = json_value(getattr(self._parts, key))
         return self._made[key]
 
-    def outline(self) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
+    def outline(self) -> Outline:
         """The recommendation and the alternatives, best first, by card and number alone."""
         return self._parts.outline()
+
+    def rejecting(self) -> set[str]:
+        """The ids of the rules that reject some plan."""
+        return self._parts.rejecting()
+
+    def rules_named(self, names: Collection[str]) -> list[trace_types.RuleVerdict]:
+        """What became of some rules, and of all rows of some tables."""
+        return self._parts.rules_named(names)
 
     def __iter__(self) -> Iterator[str]:
         """The names of the parts."""

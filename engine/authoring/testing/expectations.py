@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from whichgpu.engine.advisor import LazyAnswer
+from whichgpu.engine.advisor import LazyAnswer, Outline
 from whichgpu.engine.catalogue import Knowledge
 
 
@@ -17,16 +17,30 @@ Decision = Mapping[str, Any]
 TOLERANCE = 0.03
 
 
+class Outlined(Struct, frozen=True):
+    """Of a decision the plans alone: what is expected of them needs nothing else."""
+
+    plans: Outline
+
+    def outline(self) -> Outline:
+        """The recommendation and the alternatives, best first, by card and number alone."""
+        return self.plans
+
+    def __getitem__(self, key: str) -> Any:
+        """Nothing. Raises KeyError."""
+        raise KeyError(key)
+
+
 class Expectation(Struct, frozen=True):
     """The expectations of one scenario against one decision. Every check returns what is wrong, or nothing."""
 
-    decision: Decision
+    decision: Decision | Outlined
     knowledge: Knowledge
 
     @property
     def plans(self) -> Sequence[Mapping[str, Any]]:
         """The recommendation and the alternatives, best first; by ``gpu`` and ``count``."""
-        if isinstance(self.decision, LazyAnswer):
+        if isinstance(self.decision, LazyAnswer | Outlined):
             first, others = self.decision.outline()
         else:
             first, others = self.decision["recommendation"], list(self.decision["alternatives"])
@@ -35,7 +49,17 @@ class Expectation(Struct, frozen=True):
     @property
     def chosen(self) -> Mapping[str, Any] | None:
         """The recommended plan by ``gpu`` and ``count``: what it costs, and over what it was chosen, is not asked."""
-        return self.decision.outline()[0] if isinstance(self.decision, LazyAnswer) else self.decision["recommendation"]
+        if isinstance(self.decision, LazyAnswer | Outlined):
+            return self.decision.outline()[0]
+        first: Mapping[str, Any] | None = self.decision["recommendation"]
+        return first
+
+    @property
+    def rejecting(self) -> set[str]:
+        """The rules that reject some plan."""
+        if isinstance(self.decision, LazyAnswer):
+            return self.decision.rejecting()
+        return {str(plan["rule"]) for plan in self.decision["rejected"] if plan["rule"]}
 
     def ids(self, name: str) -> frozenset[str]:
         """The accelerators that a name of the scenario means. Raises KeyError for an unknown name."""
@@ -187,7 +211,7 @@ def _separate_phases(case: Expectation, wanted: bool) -> list[str]:
 
 def _recommendation(case: Expectation, wanted: Mapping[str, Any]) -> list[str]:
     """``gpu`` (a name, family or series), ``count`` and any other key of the recommended plan."""
-    plan = case.chosen if wanted.keys() <= {"gpu", "count"} else case.decision["recommendation"]
+    plan = case.chosen if wanted.keys() <= _OUTLINED else case.decision["recommendation"]
     if plan is None:
         return [f"nothing is recommended: {_why_not(case)}"]
     misses = []
@@ -210,20 +234,24 @@ def _no_answer(case: Expectation, wanted: str) -> list[str]:
     return [] if wanted in (True, reason) else [f"there is no answer because of {reason}, not {wanted}"]
 
 
-def _fired_rules(case: Expectation) -> frozenset[str]:
-    return frozenset(str(entry["id"]) for entry in case.decision["rules"] if entry["verdict"] == "fired")
+def _verdicts(case: Expectation, names: Collection[str]) -> list[Mapping[str, Any]]:
+    """What became of these rules, and of the rows of these tables."""
+    if isinstance(case.decision, LazyAnswer):
+        return list(case.decision.rules_named(names))
+    return [
+        entry for entry in case.decision["rules"] if not {entry["id"], entry["id"].partition("/")[0]}.isdisjoint(names)
+    ]
 
 
-def _fired(case: Expectation) -> frozenset[str]:
-    """Rules that fired on the workload, the chosen plan or a rejected one, and the tables that they are rows of."""
-    rejecting = {str(plan["rule"]) for plan in case.decision["rejected"] if plan["rule"]}
-    ids = _fired_rules(case) | rejecting
-    return ids | {name.partition("/")[0] for name in ids}
+def _fired(case: Expectation, names: Collection[str]) -> frozenset[str]:
+    """Which of these rules and tables fired on the workload or the chosen plan, or reject a plan."""
+    ids = {str(entry["id"]) for entry in _verdicts(case, names) if entry["verdict"] == "fired"} | case.rejecting
+    return frozenset(ids | {name.partition("/")[0] for name in ids}).intersection(names)
 
 
-def _fires(case: Expectation, names: Iterable[str]) -> list[str]:
-    fired = _fired(case)
-    verdicts = {str(entry["id"]): entry for entry in case.decision["rules"]}
+def _fires(case: Expectation, names: Collection[str]) -> list[str]:
+    fired = _fired(case, names)
+    verdicts = {str(entry["id"]): entry for entry in _verdicts(case, names)}
     return [f"{name} does not fire{_because(verdicts.get(name))}" for name in names if name not in fired]
 
 
@@ -237,14 +265,14 @@ def _because(entry: Mapping[str, Any] | None) -> str:
     return f": {entry['by']} overrides it" if entry.get("by") else ""
 
 
-def _silent(case: Expectation, names: Iterable[str]) -> list[str]:
-    fired = _fired(case)
+def _silent(case: Expectation, names: Collection[str]) -> list[str]:
+    fired = _fired(case, names)
     return [f"{name} fires" for name in names if name in fired]
 
 
 def _nothing_fires(case: Expectation, _: object) -> list[str]:
     """No rule at all fires: what is given is no case for this rulebook."""
-    return [f"{name} fires" for name in sorted(_fired_rules(case))]
+    return [f"{name} fires" for name in sorted(e["id"] for e in case.decision["rules"] if e["verdict"] == "fired")]
 
 
 def same(wanted: Any, found: Any, tolerance: float = TOLERANCE) -> bool:
@@ -285,10 +313,17 @@ EXPECTATIONS: dict[str, Callable[[Expectation, Any], list[str]]] = {
     "nothing_fires": _nothing_fires,
 }
 
+_OF_PLANS = frozenset({"sets_any_of", "forbid_single", "forbid_gpus", "prefer_over", "gpu_count", "min_vram_gb"})
+_OUTLINED = frozenset({"gpu", "count"})
 _NAMING_RULES = frozenset({"fires", "silent"})
 #: Expectations about rules, which only the whole decision lists.
 NEEDS_RULES = _NAMING_RULES | {"nothing_fires"}
 _NAMING_GPUS = frozenset({"forbid_single", "forbid_gpus"})
+
+
+def expects_plans_alone(key: str, value: Any) -> bool:
+    """Whether an expectation looks at cards and their numbers, in order, and at nothing else of a decision."""
+    return key in _OF_PLANS or (key == "recommendation" and value.keys() <= _OUTLINED)
 
 
 def rules_in(key: str, value: Any) -> list[str]:

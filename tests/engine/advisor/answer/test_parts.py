@@ -41,6 +41,7 @@ def test_the_outline_is_that_of_the_whole_and_makes_no_plan(given: dict[str, obj
     decision = advisor.decide(given, decided_at=MOMENT)
     lazy = decision.lazily(full=False)
     first, others = lazy.outline()
+    assert lazy.rejecting() == {plan["rule"] for plan in decision.to_dict()["rejected"] if plan["rule"]}
     assert "_others" not in vars(lazy._parts)
     whole = decision.to_dict(full=False)
     assert [first, *others] == [
