@@ -46,7 +46,9 @@ FOUND_WANTING = 1
     "--filter", "pattern", metavar="PATTERN", help="Only rules and scenarios whose id matches, such as '*lora*'."
 )
 @click.option(
-    "--guides/--no-guides", default=True, help="The cases read off the guides; decided anew where they can meet a change."
+    "--guides/--no-guides",
+    default=True,
+    help="The cases read off the guides; decided anew where they can meet a change.",
 )
 @output_format("text", "json", "github")
 @rules_options
