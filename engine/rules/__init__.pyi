@@ -44,6 +44,7 @@ from .language.tree import (
     Member as Member,
     Not as Not,
     Or as Or,
+    conjuncts as conjuncts,
     facts_read as facts_read,
     is_local as is_local,
     items_asked as items_asked,
