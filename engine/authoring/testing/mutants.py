@@ -92,7 +92,8 @@ def _compared(expr: Compare, vocabulary: Vocabulary) -> Iterator[tuple[Expr, str
     if isinstance(right.value, bool | str):
         return
     whole = vocabulary.facts[left.name].type == "int"
-    for limit in nudged(right.value, whole=whole, unit=vocabulary.facts[left.name].unit):
+    unit = vocabulary.facts[left.name].unit
+    for limit in (*nudged(right.value, whole=whole, unit=unit), *_other_parameters(right.value, unit)):
         yield from _turned(expr, replace(expr, right=Const(limit)))
 
 
@@ -108,6 +109,14 @@ def turned_round(expr: Expr) -> Iterator[Expr]:
         yield from (side for side in (expr.left, expr.right) if not isinstance(side, Const))
     yield from (replace(expr, left=turned) for turned in turned_round(expr.left))
     yield from (replace(expr, right=turned) for turned in turned_round(expr.right))
+
+
+def _other_parameters(limit: float, unit: str | None) -> Iterator[float]:
+    """The next parameters of the unit below and above one: what stands there where the wrong name was written."""
+    values = sorted({each.value for each in knowledge_in_use().parameters.values() if unit and each.unit == unit})
+    if limit in values:
+        at = values.index(limit)
+        yield from values[max(0, at - 1) : at] + values[at + 1 : at + 2]
 
 
 def nudged(limit: float, *, whole: bool, unit: str | None = None) -> tuple[Scalar, Scalar]:

@@ -9,6 +9,7 @@ import pytest
 
 from whichgpu.engine.authoring import coverage_of_tests, mutate
 from whichgpu.engine.authoring.testing.mutants import mutants_of, nudged
+from whichgpu.engine.core import knowledge_in_use
 from whichgpu.engine.core.errors import InputError, Problem
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.rules.facts import Vocabulary
@@ -230,3 +231,15 @@ def test_an_alternative_is_told_apart_by_two_changes(load: Load, vocabulary: Voc
         found["`(training) or (cuda_required)` left out"]
         == "- {given: {training: false, cuda_required: false}, fires: false}"
     )
+
+
+def test_a_limit_that_is_a_parameter_is_taken_for_its_neighbours(load: Load, vocabulary: Vocabulary) -> None:
+    """What stands in a line where the wrong name of a parameter was written."""
+    values = sorted({each.value for each in knowledge_in_use().parameters.values() if each.unit == "%"})
+    limit = values[-1]
+    tests = "    - {given: {share_pct: 99}, fires: true}\n"
+    (named,) = load(rule([f"share_pct >= {limit:g}"], tests)).rules
+    (plain,) = load(rule([f"share_pct >= {limit + 1:g}"], tests)).rules
+    other = f"`share_pct >= {limit:g}` turned into `share_pct >= {values[-2]:g}`"
+    assert other in {mutant.what for mutant in mutants_of(named, vocabulary)}
+    assert not any(f">= {values[-2]:g}" in mutant.what for mutant in mutants_of(plain, vocabulary))
