@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct, field
 
 from whichgpu.engine.authoring.lint.formulas import Formula
-from whichgpu.engine.authoring.lint.heuristic_limits import StatedLimit
+from whichgpu.engine.authoring.lint.heuristic_limits import StatedCall, StatedLimit
 from whichgpu.engine.authoring.lint.regions import Case, Example, Regions
 from whichgpu.engine.catalogue import ModelSpec
 from whichgpu.engine.core import Facts, Place, Value
@@ -79,6 +79,7 @@ class Statement(Struct, frozen=True):
     facts: frozenset[str] = frozenset()  # that its condition names
     text: str = ""  # all that it says, in one
     limits: tuple[StatedLimit, ...] = ()  # what its condition holds facts against
+    calls: tuple[StatedCall, ...] = ()  # what it concludes
 
 
 class CatalogueView(Struct, frozen=True):

@@ -25,6 +25,23 @@ class StatedLimit(Struct, frozen=True):
     given: bool
 
 
+class StatedCall(Struct, frozen=True):
+    """What a heuristic concludes: ``prefer`` of cards, ``warn`` and ``advise`` of codes, ``ask`` of facts."""
+
+    verb: str
+    objects: tuple[str, ...]
+
+
+_VERBS = frozenset({"prefer", "consider", "eliminate", "warn", "advise", "ask"})
+_CONCLUDED = re.compile(r"\b(?P<verb>[a-z]+)\((?P<objects>[^()]*)\)")
+
+
+def stated_calls(expr: str) -> tuple[StatedCall, ...]:
+    """What a reading aid concludes."""
+    found = (match for match in _CONCLUDED.finditer(expr) if match["verb"] in _VERBS)
+    return tuple(StatedCall(match["verb"], tuple(re.split(r"[\s,]+", match["objects"].strip()))) for match in found)
+
+
 _COMPARED = re.compile(
     r"(?P<fact>[a-z][a-z_.0-9]*)\s*(?P<op>==|!=|<=|>=|<|>|=|\bnot in\b|\bin\b)\s*"
     r"(?P<values>\[[^\]]*\]|\{[^}]*\}|'[^']*'|[\w.\-]+)"

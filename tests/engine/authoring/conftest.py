@@ -12,7 +12,7 @@ import pytest
 from whichgpu.engine.authoring import Finding, StatedNumber, lint_rulebook
 from whichgpu.engine.authoring.guides.statements import sections
 from whichgpu.engine.authoring.lint.finding import CatalogueView, Statement, Surroundings
-from whichgpu.engine.authoring.lint.heuristic_limits import stated_limits
+from whichgpu.engine.authoring.lint.heuristic_limits import stated_calls, stated_limits
 from whichgpu.engine.authoring.lint.wording import words_of
 from whichgpu.engine.rules.facts import Code, FactDef, Vocabulary
 from whichgpu.engine.rules.rulebook import KnownNames, Rulebook, load_rules_text
@@ -24,7 +24,7 @@ Lint = Callable[..., list[Finding]]
 KNOWN = KnownNames(sources=frozenset({"fpt", "runpod"}), heuristics=frozenset({"seven", "slow-sync", "students"}))
 LIMITS = {
     "seven": "param_count_b <= 7 -> tier = low",
-    "slow-sync": "plan.nodes > 1",
+    "slow-sync": "plan.nodes > 1 -> warn(W-SLOW-LINK), advise(A-NVLINK), ask(framework), prefer(big)",
     "students": "task == 'inference' and not training -> verdict = rent",
 }
 STATED = {
