@@ -29,7 +29,14 @@ LIMITS = {
 }
 STATED = {
     name: Statement(
-        guide, section, frozenset(numbers), words_of(said), frozenset(facts), said, stated_limits(LIMITS[name])
+        guide,
+        section,
+        frozenset(numbers),
+        words_of(said),
+        frozenset(facts),
+        said,
+        stated_limits(LIMITS[name]),
+        stated_calls(LIMITS[name]),
     )
     for name, guide, section, numbers, said, facts in (
         (
