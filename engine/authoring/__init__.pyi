@@ -52,6 +52,7 @@ from .schemas import (
 )
 from .testing.cases import FactsFor as FactsFor
 from .testing.expectations import Outlined as Outlined
+from .testing.first_tests import FirstTests as FirstTests, write_first_tests as write_first_tests
 from .testing.following import Following as Following
 from .testing.kept_cases import KeptResults as KeptResults, run_or_recall as run_or_recall
 from .testing.mutation import (
