@@ -1,8 +1,10 @@
 """A sixth list of slips, written by somebody who had not seen the checks: plain edits of the files as they are.
 
-``python benchmarks/planted_sixth.py``. ``planted_sixth.yaml`` has each with its kind, the file, the text before and after, and
-what an expert would see in it. As in ``planted_fifth``, each is looked for with the tests of the rule that was edited, and with
-those tests taken away, where only what is said of the slip counts.
+``python benchmarks/planted_sixth.py``. ``planted_sixth.yaml`` has each with its kind, the file, the text before and
+after, and what an expert would see in it. As in ``planted_fifth``, each is looked for with the tests of the rule that
+was edited, and with those tests taken away, where only what is said of the slip counts.
+
+Run once before anything was mended for it: 67 of 70 (96 %) with the tests kept, 39 of 70 (56 %) with them taken away.
 """
 
 from __future__ import annotations

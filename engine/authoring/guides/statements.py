@@ -48,6 +48,7 @@ def _statement(entry: Mapping[str, object]) -> Statement:
         " ".join(map(str, (*said, *_listed(entry, "numbers")))),
         stated_limits(expr),
         stated_calls(expr),
+        tuple(map(str, disputes)),
     )
 
 

@@ -80,6 +80,7 @@ class Statement(Struct, frozen=True):
     text: str = ""  # all that it says, in one
     limits: tuple[StatedLimit, ...] = ()  # what its condition holds facts against
     calls: tuple[StatedCall, ...] = ()  # what it concludes
+    disputes: tuple[str, ...] = ()  # the disagreements that it lies in
 
 
 class CatalogueView(Struct, frozen=True):

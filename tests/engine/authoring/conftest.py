@@ -14,6 +14,8 @@ from whichgpu.engine.authoring.guides.statements import sections
 from whichgpu.engine.authoring.lint.finding import CatalogueView, Statement, Surroundings
 from whichgpu.engine.authoring.lint.heuristic_limits import stated_calls, stated_limits
 from whichgpu.engine.authoring.lint.wording import words_of
+from whichgpu.engine.core.errors import RulebookError
+from whichgpu.engine.core.yaml.filling import filled
 from whichgpu.engine.rules.facts import Code, FactDef, Vocabulary
 from whichgpu.engine.rules.rulebook import KnownNames, Rulebook, load_rules_text
 
@@ -22,6 +24,8 @@ Lint = Callable[..., list[Finding]]
 
 #: What the fixtures' rulebooks may refer to, and what surrounds them.
 KNOWN = KnownNames(sources=frozenset({"fpt", "runpod"}), heuristics=frozenset({"seven", "slow-sync", "students"}))
+#: The disagreements that heuristics lie in.
+DISPUTES = {"seven": ("C01", "C02")}
 LIMITS = {
     "seven": "param_count_b <= 7 -> tier = low",
     "slow-sync": "plan.nodes > 1 -> warn(W-SLOW-LINK), advise(A-NVLINK), ask(framework), prefer(big)",
@@ -37,6 +41,7 @@ STATED = {
         said,
         stated_limits(LIMITS[name]),
         stated_calls(LIMITS[name]),
+        DISPUTES.get(name, ()),
     )
     for name, guide, section, numbers, said, facts in (
         (
@@ -151,7 +156,7 @@ def complaints(load: Callable[[str], Rulebook], vocabulary: Vocabulary) -> Calla
     """What one check says about a rulebook, as text with places, fixes and examples."""
 
     def complaints(text: str, check: str) -> str:
-        rules = load(text)
+        rules = load(filled(text.encode(), "rules.yaml", RulebookError).decode())
         found = lint_rulebook(
             rules,
             vocabulary,

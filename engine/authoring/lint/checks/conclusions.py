@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check
 from whichgpu.engine.authoring.lint.heuristic_limits import StatedCall, StatedLimit
-from whichgpu.engine.rules import Ask, Const, Points, Rule, Say, SetFact, constants
+from whichgpu.engine.rules import Ask, Const, Disagree, Points, Rule, Say, SetFact, constants
 
 
 _OF_CARDS = ("gpu.series", "gpu.family", "gpu.id")
@@ -38,15 +38,22 @@ def another_conclusion(context: LintContext) -> Iterator[Finding]:
 
     Read is what a heuristic concludes (``condition.expr``): ``prefer`` and ``eliminate`` of cards, held against the
     cards that the lines name and the sign of the points; ``warn``, ``advise`` and ``ask``, against codes and
-    questions; and the words that it gives facts (``link_required = 'infiniband'``), against those that the rule sets.
-    One heuristic that agrees is enough. A rule that leaves open what its heuristic decides is left alone.
+    questions; the words that it gives facts (``link_required = 'infiniband'``), against those that the rule sets; and
+    the disagreements that it lies in (``conflicts``), against those that the rule shows. One heuristic that agrees is
+    enough. A rule that leaves open what its heuristic decides is left alone.
     """
     cards = frozenset(_bare(str(gpu[name])) for gpu in context.catalogue.gpus for name in _OF_CARDS if name in gpu)
     for rule in context.rulebook.rules:
         told = [context.statements[name] for name in rule.encodes if name in context.statements]
         calls = [call for statement in told for call in statement.calls]
         limits = [limit for statement in told for limit in statement.limits]
-        messages = (*_words_set(rule, limits, context), *_said(rule, calls), *_cards(rule, calls, cards))
+        disputes = frozenset(name for statement in told for name in statement.disputes)
+        messages = (
+            *_words_set(rule, limits, context),
+            *_said(rule, calls),
+            *_cards(rule, calls, cards),
+            *_disputes(rule, disputes),
+        )
         for message in messages if told else ():
             yield another_conclusion.about(
                 rule, message, fix="correct the effect, or encode the heuristic that is meant"
@@ -64,6 +71,16 @@ def _words_set(rule: Rule, limits: Iterable[StatedLimit], context: LintContext) 
                 f"{rule.id} sets {effect.fact} to {effect.expr.value}, and what it encodes says "
                 f"{' or '.join(sorted(stated & choices))}"
             )
+
+
+def _disputes(rule: Rule, known: frozenset[str]) -> Iterator[str]:
+    """Disagreements that a rule shows, none of which its heuristics lie in."""
+    shown = {effect.conflict for effect in rule.effects if isinstance(effect, Disagree)}
+    if shown and known and shown.isdisjoint(known):
+        yield (
+            f"{rule.id} shows the disagreement {', '.join(sorted(shown))}, and what it encodes lies in "
+            f"{', '.join(sorted(known))}"
+        )
 
 
 _SAYS: Mapping[str, str] = {"warn": "W-", "advise": "A-"}

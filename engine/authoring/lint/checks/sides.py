@@ -140,8 +140,10 @@ def another_unit(context: LintContext) -> Iterator[Finding]:
           when: [run_hours <= 24]
 
     Looked at are titles, texts, reasons and the sentences of rejections, and units of time, memory, power, percent,
-    tokens, pixels, parameters and numbers of GPUs and machines.
+    tokens, pixels, parameters and numbers of GPUs and machines. A number that stands with a unit in a heuristic which
+    the rule encodes (1,287 MWh) has that unit in the sentence as well.
     """
+    yield from _unlike_heuristics(context)
     for rules in _tables(context.rulebook.rules):
         units = _units(rules, context)
         for rule in rules if units else ():
@@ -157,6 +159,30 @@ def another_unit(context: LintContext) -> Iterator[Finding]:
                             f"{' or '.join(sorted(there))}",
                             fix="correct one of the two",
                         )
+
+
+_NUMBER_AND_UNIT = re.compile(r"(?<![\w.])(\d[\d,]*(?:\.\d+)?)\s*([A-Za-z%][A-Za-z/%]*)")
+_LONGEST_UNIT = 4
+
+
+def _is_unit(word: str) -> bool:
+    return len(word) <= _LONGEST_UNIT and word != word.lower()
+
+
+def _unlike_heuristics(context: LintContext) -> Iterator[Finding]:
+    """Numbers that heuristics give with one unit, and the rule that encodes them with another."""
+    for rule in context.rulebook.rules:
+        told = (context.statements[name].text for name in rule.encodes if name in context.statements)
+        there = defaultdict[str, set[str]](set)
+        for number, unit in _NUMBER_AND_UNIT.findall(" ".join(told)):
+            if _is_unit(unit):
+                there[number.replace(",", "")].add(unit)
+        for text in _sentences(rule) if there else ():
+            for number, unit in _NUMBER_AND_UNIT.findall(text):
+                units = there.get(number.replace(",", ""))
+                if units and unit not in units and _is_unit(unit):
+                    message = f"{rule.id} says {number} {unit}, and what it encodes {number} {', '.join(sorted(units))}"
+                    yield another_unit.about(rule, message, fix="correct one of the two")
 
 
 def _sentences(rule: Rule) -> tuple[str, ...]:
