@@ -14,6 +14,7 @@ from whichgpu.engine.rules import (
     Arith,
     ArithOp,
     Compare,
+    CompareOp,
     Const,
     Expr,
     FactRef,
@@ -35,6 +36,7 @@ NUDGE_OF_PARAMETER = 0.2
 
 _OTHER_OPERATION: dict[ArithOp, ArithOp] = {"+": "-", "-": "+", "min": "max", "max": "min"}
 _ORDERED = frozenset({"<", "<=", ">", ">="})
+_OTHER_END: dict[CompareOp, CompareOp] = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
 
 
 class Mutant(Struct, frozen=True):
@@ -87,6 +89,9 @@ def _compared(expr: Compare, vocabulary: Vocabulary) -> Iterator[tuple[Expr, str
         yield from _turned(expr, replace(expr, left=turned))
     for turned in turned_round(right):
         yield from _turned(expr, replace(expr, right=turned))
+    if expr.op in _ORDERED and isinstance(left, FactRef) and isinstance(right, FactRef):
+        # Where two facts are equal is a case by itself; of a number its neighbours are tried below.
+        yield from _turned(expr, replace(expr, op=_OTHER_END[expr.op]))
     if expr.op not in _ORDERED or not isinstance(left, FactRef) or not isinstance(right, Const):
         return
     if isinstance(right.value, bool | str):

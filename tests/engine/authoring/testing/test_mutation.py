@@ -243,3 +243,15 @@ def test_a_limit_that_is_a_parameter_is_taken_for_its_neighbours(load: Load, voc
     other = f"`share_pct >= {limit:g}` turned into `share_pct >= {values[-2]:g}`"
     assert other in {mutant.what for mutant in mutants_of(named, vocabulary)}
     assert not any(f">= {values[-2]:g}" in mutant.what for mutant in mutants_of(plain, vocabulary))
+
+
+def test_two_facts_that_are_equal_are_a_case_of_their_own(load: Load, vocabulary: Vocabulary) -> None:
+    tests = "    - {given: {run_hours: 9, deadline_hours: 4}, fires: true}\n    - near_miss: {run_hours: 3}\n"
+    rules = load(rule(["run_hours > deadline_hours"], tests))
+    what = "`run_hours > deadline_hours` turned into `run_hours >= deadline_hours`"
+    assert what in {mutant.what for mutant in mutants_of(rules.rules[0], vocabulary)}
+    (survivor,) = [each for each in mutate(rules, facts_for, vocabulary).survivors if each.what == what]
+    assert survivor.suggestion is not None
+    assert survivor.suggestion.text == "- near_miss: {run_hours: 4}"
+    better = load(rule(["run_hours > deadline_hours"], tests + "    - near_miss: {run_hours: 4}\n"))
+    assert what not in {each.what for each in mutate(better, facts_for, vocabulary).survivors}
