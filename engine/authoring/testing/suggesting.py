@@ -63,9 +63,9 @@ def suggestions(rule: Rule, mutant: Mutant, vocabulary: Vocabulary) -> Iterator[
     old = rule.when[mutant.condition].expr
     exprs = (old,) if mutant.expr is None else (old, mutant.expr)
     changes = [
-        *_equal(old, base),
-        *((name, value) for name in sorted(facts_read(old)) for value in _values(vocabulary.facts[name], exprs, base)),
+        (name, value) for name in sorted(facts_read(old)) for value in _values(vocabulary.facts[name], exprs, base)
     ]
+    changes += _equal(old, base)
     for name, value in changes:
         given, plan = _changed(base, {name: value}, vocabulary)
         yield Suggestion(given, plan, fires=False, near_miss={name: value})

@@ -252,6 +252,6 @@ def test_two_facts_that_are_equal_are_a_case_of_their_own(load: Load, vocabulary
     assert what in {mutant.what for mutant in mutants_of(rules.rules[0], vocabulary)}
     (survivor,) = [each for each in mutate(rules, facts_for, vocabulary).survivors if each.what == what]
     assert survivor.suggestion is not None
-    assert survivor.suggestion.text == "- near_miss: {run_hours: 4}"
-    better = load(rule(["run_hours > deadline_hours"], tests + "    - near_miss: {run_hours: 4}\n"))
+    assert survivor.suggestion.text == "- near_miss: {deadline_hours: 9}"
+    better = load(rule(["run_hours > deadline_hours"], tests + "    - near_miss: {deadline_hours: 9}\n"))
     assert what not in {each.what for each in mutate(better, facts_for, vocabulary).survivors}
