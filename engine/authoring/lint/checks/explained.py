@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check
 from whichgpu.engine.authoring.lint.said_numbers import SaidNumber, all_numbers, numbers_anywhere, numbers_said
@@ -14,6 +14,7 @@ from whichgpu.engine.rules import ConsiderCounts, Fallback, Monitor, Points, Rej
 
 #: Nothing, one and all need no reason.
 _PLAIN = frozenset({0.0, 1.0, 100.0})
+_OF_CARDS = ("gpu.series", "gpu.family", "gpu.id")
 _DIGITS = re.compile(r"(?<![a-z_\d.])\d+(?:\.\d+)?")
 
 
@@ -146,8 +147,8 @@ def unfounded_number(context: LintContext) -> Iterator[Finding]:
     by_table = defaultdict[str, list[Rule]](list)
     for rule in context.rulebook.rules:
         by_table[rule.table or rule.id].append(rule)
-    sizes = _sizes(context)
     for rules in by_table.values():
+        sizes = _sizes(rules, context)
         founded = frozenset().union(*(_lines_of(rule) for rule in rules))
         for rule in rules:
             told = founded | all_numbers(_told(rule, context))
@@ -176,9 +177,14 @@ def _lines_of(rule: Rule) -> frozenset[float]:
     return numbers | {number for number, _ in _effect_numbers(rule)}
 
 
-def _sizes(context: LintContext) -> frozenset[float]:
-    sizes = (gpu.get("gpu.vram_gb") for gpu in context.catalogue.gpus)
-    return frozenset(float(size) for size in sizes if isinstance(size, int | float) and not isinstance(size, bool))
+def _sizes(rules: Sequence[Rule], context: LintContext) -> frozenset[float]:
+    """The memory of the cards that lines and claims name; of all cards where they name none."""
+    claims = (e.claim.over for rule in rules for e in rule.effects if isinstance(e, Points) and e.claim)
+    lines = (value for rule in rules for line in rule.when for _, value in constants(line.expr))
+    named = {name for name in (*claims, *lines) if isinstance(name, str)}
+    every = [(gpu.get("gpu.vram_gb"), {gpu.get(name) for name in _OF_CARDS}) for gpu in context.catalogue.gpus]
+    meant = [size for size, names in every if named & names] or [size for size, _ in every]
+    return frozenset(float(size) for size in meant if isinstance(size, int | float) and not isinstance(size, bool))
 
 
 #: Months, days and hours of a year, hours of a day, thousands and percentages: other ways to write the same.
