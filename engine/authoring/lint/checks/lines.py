@@ -26,6 +26,7 @@ from whichgpu.engine.rules import (
 
 
 _BRACKETS = re.compile(r"\([^()]*\)")
+_AND, _OR = re.compile(r"\band\b"), re.compile(r"\bor\b")
 
 
 @check("warning", silence="of the condition or with the rule's id")
@@ -45,16 +46,24 @@ def mixed_junction(context: LintContext) -> Iterator[Finding]:
     """
     for rule in context.rulebook.rules:
         for condition in rule.when:
-            text = condition.text
-            while (inner := _BRACKETS.sub(" ", text)) != text:
-                text = inner
-            if re.search(r"\band\b", text) and re.search(r"\bor\b", text):
+            if _mixed(condition.text):
                 yield mixed_junction.about(
                     rule,
                     f"`{condition.text}` in {rule.id} joins with `and` and with `or`",
                     place=condition.place,
                     fix="put brackets round what belongs together",
                 )
+
+
+def _mixed(text: str) -> bool:
+    """Whether `and` and `or` stand side by side, in some brackets or outside of all."""
+    while True:
+        parts = _BRACKETS.findall(text) or [text]
+        if any(_AND.search(part) and _OR.search(part) for part in parts):
+            return True
+        if parts == [text]:
+            return False
+        text = _BRACKETS.sub(" ", text)
 
 
 @check("warning", silence="of the condition or with the rule's id")
