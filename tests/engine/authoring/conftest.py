@@ -57,15 +57,17 @@ STATED = {
     )
 }
 CALCULATED = {"weights_gb": frozenset({"param_count_b"})}
-#: Two cards; whatever else a rule names or waits for does not exist.
+#: A few cards; whatever else a rule names or waits for does not exist.
 CATALOGUE = CatalogueView(
     gpus=(
         {"gpu.name": "Small", "gpu.series": "small", "gpu.vram_gb": 24.0},
         {"gpu.name": "Big", "gpu.series": "big", "gpu.vram_gb": 80.0},
+        {"gpu.name": "B100 40", "gpu.series": "b100-small", "gpu.vram_gb": 40.0},
+        {"gpu.name": "B100 80", "gpu.series": "b100-large", "gpu.vram_gb": 80.0},
     ),
     words={
-        "gpu.series": frozenset({"small", "big"}),
-        "gpu.name": frozenset({"Small", "Big"}),
+        "gpu.series": frozenset({"small", "big", "b100-small", "b100-large"}),
+        "gpu.name": frozenset({"Small", "Big", "B100 40", "B100 80"}),
         "gpu.family": frozenset({"a100", "h200"}),
         "model_name": frozenset({"llama-8b"}),
         "default_model": frozenset({"llama-8b"}),

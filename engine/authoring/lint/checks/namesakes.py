@@ -117,3 +117,48 @@ def _spoken(rule: Rule, context: LintContext) -> str:
     told = (context.statements[name].text for name in rule.encodes if name in context.statements)
     lines = (line.text for line in rule.when)
     return " ".join((rule.id, rule.title, rule.text, rule.because, *lines, *told)).lower()
+
+
+_OF_CARDS = ("gpu.series", "gpu.family", "gpu.id")
+_GB = re.compile(r"(?<![\w.])(\d+)\s?GB\b")
+
+
+@check("warning")
+def another_size(context: LintContext) -> Iterator[Finding]:
+    """Title that names a card with the memory of its sister, while the lines name the card.
+
+    Why: cards of one name come with several sizes, and the wrong one is a card as well.
+
+    Bad::
+
+        - id: a100-for-13b
+          title: An A100 with 40 GB tunes models of 13 billion parameters
+          when: [gpu.family == nvidia-a100-80gb]
+
+    Good::
+
+        - id: a100-for-13b
+          title: An A100 with 40 GB tunes models of 13 billion parameters
+          when: [gpu.family == nvidia-a100-40gb]
+
+    Looked for are titles that name a card by a word of its name (A100), together with a size that another card of that
+    word has, and none that the lines name.
+    """
+    cards = [(gpu.get("gpu.vram_gb"), {str(gpu.get(name)) for name in _OF_CARDS}) for gpu in context.catalogue.gpus]
+    for rule in context.rulebook.rules:
+        pairs = (pair for line in rule.when for pair in constants(line.expr))
+        named = {value for fact, value in pairs if fact in _OF_CARDS and isinstance(value, str)}
+        said = {float(size) for size in _GB.findall(rule.title)} if named else set()
+        if not said:
+            continue
+        own = {size for size, names in cards if names & named}
+        words = {
+            word for word in _CARD.findall(rule.title.lower()) if not word.isdigit() and any(word in n for n in named)
+        }
+        sisters = {size for size, names in cards if any(word in name for word in words for name in names)}
+        for size in sorted(said & (sisters - own)):
+            yield another_size.about(
+                rule,
+                f"the title of {rule.id} says {size:g} GB, and its lines name {', '.join(sorted(named))}",
+                fix="correct one of the two",
+            )
