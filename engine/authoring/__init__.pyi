@@ -51,7 +51,6 @@ from .schemas import (
     text_of as text_of,
 )
 from .testing.cases import FactsFor as FactsFor
-from .testing.expectations import Outlined as Outlined
 from .testing.first_tests import FirstTests as FirstTests, write_first_tests as write_first_tests
 from .testing.following import Following as Following
 from .testing.kept_cases import KeptResults as KeptResults, run_or_recall as run_or_recall
@@ -78,4 +77,5 @@ from .testing.scenarios import (
     needs_plans_alone as needs_plans_alone,
     run_scenarios as run_scenarios,
 )
+from .testing.seen_decision import Outlined as Outlined
 from .testing.writing import Written as Written, write_tests as write_tests

@@ -2,80 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from msgspec import Struct
-
-from whichgpu.engine.advisor import LazyAnswer, Outline
-from whichgpu.engine.catalogue import Knowledge
+from whichgpu.engine.authoring.testing.seen_decision import SeenDecision
 
 
-Decision = Mapping[str, Any]
 #: Figures are met within this share: sources and data sheets round differently.
 TOLERANCE = 0.03
 
 
-class Outlined(Struct, frozen=True):
-    """Of a decision the plans alone: what is expected of them needs nothing else."""
-
-    plans: Outline
-
-    def outline(self) -> Outline:
-        """The recommendation and the alternatives, best first, by card and number alone."""
-        return self.plans
-
-    def __getitem__(self, key: str) -> Any:
-        """Nothing. Raises KeyError."""
-        raise KeyError(key)
-
-
-class Expectation(Struct, frozen=True):
+class Expectation(SeenDecision, frozen=True):
     """The expectations of one scenario against one decision. Every check returns what is wrong, or nothing."""
-
-    decision: Decision | Outlined
-    knowledge: Knowledge
-
-    @property
-    def plans(self) -> Sequence[Mapping[str, Any]]:
-        """The recommendation and the alternatives, best first; by ``gpu`` and ``count``."""
-        if isinstance(self.decision, LazyAnswer | Outlined):
-            first, others = self.decision.outline()
-        else:
-            first, others = self.decision["recommendation"], list(self.decision["alternatives"])
-        return ([first] if first else []) + others
-
-    @property
-    def chosen(self) -> Mapping[str, Any] | None:
-        """The recommended plan by ``gpu`` and ``count``: what it costs, and over what it was chosen, is not asked."""
-        if isinstance(self.decision, LazyAnswer | Outlined):
-            return self.decision.outline()[0]
-        first: Mapping[str, Any] | None = self.decision["recommendation"]
-        return first
-
-    @property
-    def rejecting(self) -> set[str]:
-        """The rules that reject some plan."""
-        if isinstance(self.decision, LazyAnswer):
-            return self.decision.rejecting()
-        return {str(plan["rule"]) for plan in self.decision["rejected"] if plan["rule"]}
-
-    def ids(self, name: str) -> frozenset[str]:
-        """The accelerators that a name of the scenario means. Raises KeyError for an unknown name."""
-        match = self.knowledge.find_gpu(name)
-        if not match.found:
-            raise KeyError(name)
-        return frozenset(match.ids)
-
-    def of(self, name: str) -> list[Mapping[str, Any]]:
-        """The plans on an accelerator, best first."""
-        ids = self.ids(name)
-        return [plan for plan in self.plans if plan["gpu"] in ids]
-
-    def codes(self, key: str) -> set[str]:
-        """The codes of the advice or of the warnings."""
-        return {entry["code"] for entry in self.decision[key]}
 
     def check(self, expect: Mapping[str, Any]) -> list[str]:
         """Everything that the decision misses, in words; an unknown expectation is a miss too."""
@@ -234,24 +173,15 @@ def _no_answer(case: Expectation, wanted: str) -> list[str]:
     return [] if wanted in (True, reason) else [f"there is no answer because of {reason}, not {wanted}"]
 
 
-def _verdicts(case: Expectation, names: Collection[str]) -> list[Mapping[str, Any]]:
-    """What became of these rules, and of the rows of these tables."""
-    if isinstance(case.decision, LazyAnswer):
-        return list(case.decision.rules_named(names))
-    return [
-        entry for entry in case.decision["rules"] if not {entry["id"], entry["id"].partition("/")[0]}.isdisjoint(names)
-    ]
-
-
 def _fired(case: Expectation, names: Collection[str]) -> frozenset[str]:
     """Which of these rules and tables fired on the workload or the chosen plan, or reject a plan."""
-    ids = {str(entry["id"]) for entry in _verdicts(case, names) if entry["verdict"] == "fired"} | case.rejecting
+    ids = {str(entry["id"]) for entry in case.verdicts(names) if entry["verdict"] == "fired"} | case.rejecting
     return frozenset(ids | {name.partition("/")[0] for name in ids}).intersection(names)
 
 
 def _fires(case: Expectation, names: Collection[str]) -> list[str]:
     fired = _fired(case, names)
-    verdicts = {str(entry["id"]): entry for entry in _verdicts(case, names)}
+    verdicts = {str(entry["id"]): entry for entry in case.verdicts(names)}
     return [f"{name} does not fire{_because(verdicts.get(name))}" for name in names if name not in fired]
 
 

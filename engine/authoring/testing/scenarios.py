@@ -23,11 +23,11 @@ from whichgpu.engine.authoring.testing.expectations import (
     EXPECTATIONS,
     NEEDS_RULES,
     Expectation,
-    Outlined,
     accelerators_in,
     expects_plans_alone,
     rules_in,
 )
+from whichgpu.engine.authoring.testing.seen_decision import Outlined
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.core import (
     MappingNode,

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from whichgpu.engine.advisor.advisor import Advisor, load_advisor
-from whichgpu.engine.authoring.testing.expectations import Outlined
 from whichgpu.engine.authoring.testing.kept_cases import run_or_recall
 from whichgpu.engine.authoring.testing.scenarios import (
     Scenario,
@@ -20,6 +19,7 @@ from whichgpu.engine.authoring.testing.scenarios import (
     needs_plans_alone,
     run_scenarios,
 )
+from whichgpu.engine.authoring.testing.seen_decision import Outlined
 from whichgpu.engine.rules import probing
 
 
