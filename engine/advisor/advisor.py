@@ -13,7 +13,9 @@ from msgspec.structs import replace
 
 from whichgpu.engine.advisor.answer.compact import compact_dict
 from whichgpu.engine.advisor.answer.decision import decision_dict
-from whichgpu.engine.advisor.answer.parts import AnswerParts, LazyAnswer, Outline, outline_of
+from whichgpu.engine.advisor.answer.lazy import LazyAnswer
+from whichgpu.engine.advisor.answer.outline import Outline, outline_of
+from whichgpu.engine.advisor.answer.parts import AnswerParts
 from whichgpu.engine.advisor.answer.tradeoffs import trade_off_list
 from whichgpu.engine.advisor.further_facts import check_further_facts
 from whichgpu.engine.advisor.intake import Reader, Workload

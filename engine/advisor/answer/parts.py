@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from whichgpu.engine.advisor.answer.answers import (
     assumptions,
@@ -19,6 +19,7 @@ from whichgpu.engine.advisor.answer.answers import (
 from whichgpu.engine.advisor.answer.choice import below_answer, chosen_over, preference_cost, stands_in_for
 from whichgpu.engine.advisor.answer.claims import claims_on_answer
 from whichgpu.engine.advisor.answer.launch import launch_of
+from whichgpu.engine.advisor.answer.outline import Outline, outline_of
 from whichgpu.engine.advisor.answer.outranked import outranked, passed_over
 from whichgpu.engine.advisor.answer.plans import SupportReasons, plan_dict
 from whichgpu.engine.advisor.answer.procurement import procurement_dict, procurement_figures_dict
@@ -34,28 +35,13 @@ from whichgpu.engine.advisor.answer.remarks import (
     remarks,
 )
 from whichgpu.engine.advisor.answer.trace import TraceBuilder
-from whichgpu.engine.advisor.outcome import Judged, Outcome, PlanRound
+from whichgpu.engine.advisor.outcome import Judged, Outcome
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.core import json_value
 from whichgpu.engine.rules import Difference, Rule, Vocabulary
 
 
 if TYPE_CHECKING:
     from whichgpu.engine.advisor.answer import answer_types, part_types, plan_types, procurement_types, trace_types
-
-
-#: The recommendation and the alternatives, best first, by card and number alone.
-Outline = tuple[dict[str, Any] | None, list[dict[str, Any]]]
-
-
-def outline_of(chosen: Judged | None, plan_round: PlanRound | None) -> Outline:
-    """The outline of a choice: no plan is put in words, and none of those beside the answer is made whole."""
-    first = {"gpu": chosen.ranked.plan.gpu.id, "count": chosen.ranked.plan.count} if chosen else None
-    if plan_round is None or not plan_round.alternatives:
-        return first, []
-    table = plan_round.surviving
-    counts = table.numbers("plan.count")
-    return first, [{"gpu": table.gpus[at].id, "count": int(counts[at])} for at in plan_round.alternatives]
 
 
 class AnswerParts:
@@ -274,50 +260,6 @@ class AnswerParts:
         if not self._traced:
             return None
         return _trace(self.outcome, self._shown, self._knowledge, self._rules, self._vocabulary)
-
-
-#: The parts by the names of their keys.
-_PARTS = tuple(
-    name
-    for name in vars(AnswerParts)
-    if not name.startswith("_") and name not in ("several", "outline", "rejecting", "rules_named")
-)
-
-
-class LazyAnswer(Mapping[str, Any]):
-    """An answer of which only the parts are made that are read, each as the JSON value that it is in the whole."""
-
-    def __init__(self, parts: AnswerParts) -> None:
-        self._parts = parts
-        self._made: dict[str, Any] = {}
-
-    def __getitem__(self, key: str) -> Any:
-        """A part. Raises KeyError where there is none of that name."""
-        if key not in _PARTS:
-            raise KeyError(key)
-        if key not in self._made:
-            self._made[key] = json_value(getattr(self._parts, key))
-        return self._made[key]
-
-    def outline(self) -> Outline:
-        """The recommendation and the alternatives, best first, by card and number alone."""
-        return self._parts.outline()
-
-    def rejecting(self) -> set[str]:
-        """The ids of the rules that reject some plan."""
-        return self._parts.rejecting()
-
-    def rules_named(self, names: Collection[str]) -> list[trace_types.RuleVerdict]:
-        """What became of some rules, and of all rows of some tables."""
-        return self._parts.rules_named(names)
-
-    def __iter__(self) -> Iterator[str]:
-        """The names of the parts."""
-        return iter(_PARTS)
-
-    def __len__(self) -> int:
-        """How many parts there are."""
-        return len(_PARTS)
 
 
 def _trace(
