@@ -25,7 +25,7 @@ TODAY = date(2026, 11, 20)
 
 RULE = """
 - id: a-rule-of-today
-  title: Students who tune small models take the L4
+  title: Individuals who tune small models take the L4
   stage: prefer
   each: plan
   when:

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import click
 
+from whichgpu import Advisor
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load
 from whichgpu.cli.options import output_format, rules_options
 from whichgpu.cli.render.ruletests import mutation_blocks, written_blocks
-from whichgpu.engine.authoring import RuleTestFacts, mutate, mutate_effects, mutate_order, worked_out_facts, write_tests
+from whichgpu.engine.authoring import (
+    FirstTests,
+    RuleTestFacts,
+    Written,
+    mutate,
+    mutate_effects,
+    mutate_order,
+    worked_out_facts,
+    write_first_tests,
+    write_tests,
+)
+from whichgpu.engine.rules import POLICY_TOPIC
 
 
 FOUND_WANTING = 1
@@ -30,9 +42,13 @@ def mutate_rules(
     codes, facts and figures another name, values and texts another content, and overrides are left out. In sentences
     a "not" is lost, facts, words and numbers are exchanged, a sentence is added. In tables where the first row counts
     each row is put above each one before it. Mistakes that provably change nothing do not count.
+
+    With --write a rule without tests gets a first one, a case in which it fires: look at what it says.
     """
     kinds = (("conditions", mutate), ("effects", mutate_effects), ("the order of rows", mutate_order))
     advisor = load(rules, builtin=builtin)
+    firsts = _first_tests(advisor, names) if writes else []
+    advisor = load(rules, builtin=builtin) if firsts else advisor
     facts_for, computed = RuleTestFacts(advisor).facts_for, worked_out_facts(advisor)
     with output.working("making mistakes in the rules"):
         reports = {
@@ -47,5 +63,22 @@ def mutate_rules(
         survivors = [survivor for report in reports.values() for survivor in report.survivors]
         written = write_tests(survivors, advisor.rulebook, lambda: load(rules, builtin=builtin).rulebook)
         if form != "json":
-            output.emit_blocks(written_blocks(written), form)
+            output.emit_blocks(written_blocks(written, firsts), form)
     return FOUND_WANTING if any(100 * report.score < least for report in reports.values()) else 0
+
+
+def _first_tests(advisor: Advisor, names: tuple[str, ...]) -> list[Written]:
+    """Give rules without tests a first one, those in NAMES or all."""
+    rules = [rule for rule in advisor.rulebook.rules if not names or {rule.id, rule.table} & set(names)]
+    bare = [rule for rule in rules if not rule.tests and rule.topic != POLICY_TOPIC]
+    if not bare:
+        return []
+    found = FirstTests(
+        advisor.rulebook,
+        RuleTestFacts(advisor).facts_for,
+        advisor.vocabulary,
+        computed=worked_out_facts(advisor),
+        cards=advisor.knowledge.gpu_facts,
+    )
+    first = {rule.id: test for rule in bare if (test := found.of(rule)) is not None}
+    return write_first_tests(first, advisor.rulebook)

@@ -19,6 +19,7 @@ from whichgpu.cli.render.rules import github_results, result_blocks
 from whichgpu.cli.render.ruletests import github_scenarios, scenario_blocks
 from whichgpu.cli.rulefolders import folders_of
 from whichgpu.engine.authoring import (
+    Outlined,
     RuleTestFacts,
     Scenario,
     ScenarioResult,
@@ -26,6 +27,7 @@ from whichgpu.engine.authoring import (
     layers_below,
     load_scenarios,
     needs_all,
+    needs_plans_alone,
     run_or_recall,
     run_rule_tests,
     run_scenarios,
@@ -44,7 +46,9 @@ FOUND_WANTING = 1
     "--filter", "pattern", metavar="PATTERN", help="Only rules and scenarios whose id matches, such as '*lora*'."
 )
 @click.option(
-    "--guides/--no-guides", default=True, help="The cases read off the guides; decided anew where anything changed."
+    "--guides/--no-guides",
+    default=True,
+    help="The cases read off the guides; decided anew where they can meet a change.",
 )
 @output_format("text", "json", "github")
 @rules_options
@@ -73,7 +77,7 @@ def test_rules(
         note = f"{touched} tests and scenarios of the rules below come out otherwise under these layers."
         notes = [Paragraph(note)] if touched else []
         if kept:
-            notes.append(Paragraph(f"{kept} cases of the guides as before: rules, knowledge and program are the same."))
+            notes.append(Paragraph(f"{kept} cases of the guides as before: nothing that they can meet has changed."))
         blocks = [*result_blocks(results), *scenario_blocks(scenarios), *notes]
         output.emit_blocks(blocks, form)
     passed = all(result.passed for result in results) and all(result.passed for result in scenarios)
@@ -113,7 +117,9 @@ def run_all(
     found = load_scenarios(folders, advisor.rulebook, advisor.knowledge, guides=guides)
     wanted = [scenario for scenario in found if pattern is None or fnmatchcase(scenario.id, pattern)]
 
-    def decide(scenario: Scenario) -> Mapping[str, Any]:
+    def decide(scenario: Scenario) -> Mapping[str, Any] | Outlined:
+        if needs_plans_alone(scenario):
+            return Outlined(advisor.choose(scenario.given))
         return advisor.decide(scenario.given, decided_at=moment).lazily(full=needs_all(scenario))
 
     def run(cases: Iterable[Scenario]) -> list[ScenarioResult]:
@@ -121,7 +127,7 @@ def run_all(
             return run_scenarios(cases, decide, advisor.knowledge)
 
     cases = [each for each in wanted if each.guide]
-    of_guides = run_or_recall(cases, run, folders, moment)
+    of_guides = run_or_recall(cases, run, advisor, moment)
     scenarios = [*run(each for each in wanted if not each.guide), *of_guides.results]
     return tests, sorted(scenarios, key=lambda each: each.scenario.id), of_guides.kept
 

@@ -81,8 +81,16 @@ def _advice(survivor: Survivor) -> str:
     return f"Add {suggestion.text}" if suggestion else "No test of one change shows it."
 
 
-def written_blocks(written: Sequence[Written]) -> list[Block]:
-    """What was put into which file."""
-    if not written:
-        return [Paragraph("Nothing was written: there is no test to suggest.")]
-    return [Bullets(tuple(Item(f"{each.path}: {count_of(each.tests, 'test')} written") for each in written))]
+def written_blocks(written: Sequence[Written], firsts: Sequence[Written] = ()) -> list[Block]:
+    """What was put into which file; ``firsts``: the first tests of rules that had none."""
+    blocks: list[Block] = [
+        Paragraph(
+            f"{each.path}: {count_of(each.tests, 'rule')} without tests got a first one. "
+            "It shows what the rule does, not what it should do: look at it."
+        )
+        for each in firsts
+    ]
+    if written:
+        bullets = Bullets(tuple(Item(f"{each.path}: {count_of(each.tests, 'test')} written") for each in written))
+        return [*blocks, bullets]
+    return blocks or [Paragraph("Nothing was written: there is no test to suggest.")]

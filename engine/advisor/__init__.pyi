@@ -9,9 +9,10 @@ from .answer.check import check_saved as check_saved
 from .answer.formats import DECISION_FORMAT as DECISION_FORMAT, RECORD_FORMAT as RECORD_FORMAT
 from .answer.keys import FactValues as FactValues, Word as Word, doc as doc
 from .answer.launch import LaunchFile as LaunchFile, launch_file as launch_file
+from .answer.lazy import LazyAnswer as LazyAnswer
+from .answer.outline import Outline as Outline
 from .answer.outranked import loss_text as loss_text, named as named
 from .answer.part_types import Interview as Interview, UnaskedFact as UnaskedFact, UnknownFact as UnknownFact
-from .answer.parts import LazyAnswer as LazyAnswer
 from .answer.plan_types import Recommendation as Recommendation
 from .answer.schema import (
     definitions_of as definitions_of,
@@ -47,6 +48,7 @@ from .pipeline import (
     DecisionContext as DecisionContext,
     Probed as Probed,
     ResolvedIntake as ResolvedIntake,
+    ResolvingIntake as ResolvingIntake,
     asked_counts as asked_counts,
     choice_on as choice_on,
     round_on as round_on,

@@ -13,14 +13,16 @@ from msgspec.structs import replace
 
 from whichgpu.engine.advisor.answer.compact import compact_dict
 from whichgpu.engine.advisor.answer.decision import decision_dict
-from whichgpu.engine.advisor.answer.parts import AnswerParts, LazyAnswer
+from whichgpu.engine.advisor.answer.lazy import LazyAnswer
+from whichgpu.engine.advisor.answer.outline import Outline, outline_of
+from whichgpu.engine.advisor.answer.parts import AnswerParts
 from whichgpu.engine.advisor.answer.tradeoffs import trade_off_list
 from whichgpu.engine.advisor.further_facts import check_further_facts
 from whichgpu.engine.advisor.intake import Reader, Workload
 from whichgpu.engine.advisor.objectives import check_objectives, load_objectives, load_trade_offs
 from whichgpu.engine.advisor.options import TradeOffSettings
 from whichgpu.engine.advisor.outcome import Outcome
-from whichgpu.engine.advisor.pipeline import DecisionContext, decide_workload
+from whichgpu.engine.advisor.pipeline import DecisionContext, choose_plan, decide_workload
 from whichgpu.engine.advisor.proof import wishes
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.advisor.stages import Stages, prepare
@@ -219,6 +221,17 @@ class Advisor(Struct, frozen=True):
         if differences:
             keep_differences(differences, decided_at=decided_at.isoformat(), rulebook=self.rulebook.digest)
         return Decision(outcome, read, self, decided_at, tuple(differences))
+
+    @collection_paused()
+    def choose(self, workload: Workload | Mapping[str, object]) -> Outline:
+        """The plans that ``decide`` puts first, by card and number, without what is said of them.
+
+        Raises:
+            InputError: the workload is wrong.
+        """
+        read = workload if isinstance(workload, Workload) else self.read(workload)
+        found = choose_plan(self.context, read.given, self.objective(None, read.given))
+        return outline_of(found.chosen, found.round) if found else (None, [])
 
 
 @collection_paused()

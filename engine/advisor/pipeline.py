@@ -23,7 +23,7 @@ from whichgpu.engine.advisor.stages import RuleSet, Stages
 from whichgpu.engine.catalogue import Knowledge, ModelSpec, profile_of
 from whichgpu.engine.core import Facts, InputError, KnowledgeInUse, Value, knowledge_in_use, use_knowledge
 from whichgpu.engine.plans import Plan, PlanMaker, PlanTable, candidate_plans
-from whichgpu.engine.rules import Ask, ConsiderCounts, ResolvedFacts, Rule, Vocabulary
+from whichgpu.engine.rules import Ask, ConsiderCounts, ResolvedFacts, Resolving, Rule, Vocabulary
 from whichgpu.engine.sizing import job_from_facts
 
 
@@ -36,6 +36,17 @@ class ResolvedIntake(NamedTuple):
 
     intake: ResolvedFacts
     model: ModelSpec | None
+
+
+class ResolvingIntake(NamedTuple):
+    """The same while it is resolved as far as somebody asks."""
+
+    resolving: Resolving
+    model: ModelSpec | None
+
+    def finished(self) -> ResolvedIntake:
+        """All of it."""
+        return ResolvedIntake(self.resolving.finished(), self.model)
 
 
 class DecisionContext(Struct, frozen=True):
@@ -54,9 +65,13 @@ class DecisionContext(Struct, frozen=True):
         Raises:
             InputError: see ``lookups.look_up``.
         """
+        return self.begin(given).finished()
+
+    def begin(self, given: Mapping[str, Value]) -> ResolvingIntake:
+        """The same as far as facts are asked for; raises the same."""
         use_knowledge(self.in_use)
         found = look_up(given, self.knowledge, self.vocabulary)
-        return ResolvedIntake(self.stages.intake.run(given, extra=found.claims), found.model)
+        return ResolvingIntake(self.stages.intake.begin(given, extra=found.claims), found.model)
 
     def plan_maker(self, model: ModelSpec | None, intake: ResolvedFacts) -> PlanMaker:
         """Makes the plans of one settled workload."""
@@ -162,12 +177,13 @@ class Probed(Struct, frozen=True):
 def choice_on(context: DecisionContext, given: Mapping[str, Value], objective: Objective) -> Probed | None:
     """What is chosen on these facts, without what follows from it; None where they are refused or contradictory."""
     try:
-        return _choice(context, given, objective)
+        return choose_plan(context, given, objective)
     except InputError:
         return None
 
 
-def _choice(context: DecisionContext, given: Mapping[str, Value], objective: Objective) -> Probed | None:
+def choose_plan(context: DecisionContext, given: Mapping[str, Value], objective: Objective) -> Probed | None:
+    """The same, None where the facts are contradictory. Raises InputError where they are refused."""
     intake, model = context.resolve(given)
     if _contradiction(context.stages.contradictions, intake):
         return None
@@ -232,7 +248,7 @@ def _phases(
     if profile_of(str(other)).serves:
         given.pop("peft_method", None)
     with answer_alone():
-        other_phase = _choice(context, given, objective)
+        other_phase = choose_plan(context, given, objective)
     best = other_phase.chosen if other_phase else None
     training, serving = (chosen, best) if profile.trains else (best, chosen)
     return (("training", training), ("serving", serving))

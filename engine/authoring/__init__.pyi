@@ -41,9 +41,9 @@ from .lint.checks import ALL_CHECKS as ALL_CHECKS
 from .lint.finding import (
     Check as Check,
     Finding as Finding,
-    PrintedFinding as PrintedFinding,
     StatedNumber as StatedNumber,
 )
+from .lint.printed import PrintedFinding as PrintedFinding
 from .schemas import (
     LAYER_FOLDER as LAYER_FOLDER,
     LAYER_SCHEMAS as LAYER_SCHEMAS,
@@ -51,6 +51,7 @@ from .schemas import (
     text_of as text_of,
 )
 from .testing.cases import FactsFor as FactsFor
+from .testing.first_tests import FirstTests as FirstTests, write_first_tests as write_first_tests
 from .testing.following import Following as Following
 from .testing.kept_cases import KeptResults as KeptResults, run_or_recall as run_or_recall
 from .testing.mutation import (
@@ -73,6 +74,8 @@ from .testing.scenarios import (
     ScenarioResult as ScenarioResult,
     load_scenarios as load_scenarios,
     needs_all as needs_all,
+    needs_plans_alone as needs_plans_alone,
     run_scenarios as run_scenarios,
 )
+from .testing.seen_decision import Outlined as Outlined
 from .testing.writing import Written as Written, write_tests as write_tests

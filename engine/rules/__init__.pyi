@@ -44,6 +44,7 @@ from .language.tree import (
     Member as Member,
     Not as Not,
     Or as Or,
+    conjuncts as conjuncts,
     facts_read as facts_read,
     is_local as is_local,
     items_asked as items_asked,
@@ -54,7 +55,12 @@ from .language.tree import (
 from .language.wording import words as words
 from .resolution.conditions import conditions_of as conditions_of, defaults_of as defaults_of
 from .resolution.model import FactCandidate as FactCandidate, Origin as Origin, ResolvedFacts as ResolvedFacts
-from .resolution.run import Default as Default, FactResolver as FactResolver, MakeLevel as MakeLevel
+from .resolution.run import (
+    Default as Default,
+    FactResolver as FactResolver,
+    MakeLevel as MakeLevel,
+    Resolving as Resolving,
+)
 from .rulebook.effect_records import (
     Ask as Ask,
     ConsiderCounts as ConsiderCounts,
@@ -78,7 +84,7 @@ from .rulebook.grammar import (
     Key as Key,
 )
 from .rulebook.layers import canonical as canonical, rule_digest as rule_digest
-from .rulebook.load import load_rulebook as load_rulebook
+from .rulebook.load import PackedRulebook as PackedRulebook, load_rulebook as load_rulebook
 from .rulebook.model import (
     Change as Change,
     Claim as Claim,

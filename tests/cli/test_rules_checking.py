@@ -144,6 +144,20 @@ def test_suggested_tests_are_written_and_the_rules_stay_as_they_are(whichgpu: Wh
     assert (again.code, "Nothing was written" in again.out) == (0, True)
 
 
+def test_a_rule_without_tests_is_given_some_and_lint_says_how(whichgpu: Whichgpu, house: Path) -> None:
+    bare = RULE.partition("  tests:\n")[0]
+    (house / "house.yaml").write_text(bare)
+    lint = whichgpu("rules", "lint", *alone(house))
+    assert "whichgpu rules mutate house-rule --write" in " ".join(lint.out.split())
+    ran = whichgpu("rules", "mutate", "house-rule", "--write", *alone(house))
+    assert "1 rule without tests got a first one" in " ".join(ran.out.split())
+    text = (house / "house.yaml").read_text()
+    assert text.startswith(bare)
+    assert "near_miss" in text
+    assert whichgpu("rules", "test", "house-rule", *alone(house)).code == 0
+    assert "missing-tests" not in whichgpu("rules", "lint", *alone(house)).out
+
+
 def test_watching_tells_what_a_save_changed(whichgpu: Whichgpu, house: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The rule is widened, then broken, then mended, each time the command waits."""
     file = house / "house.yaml"

@@ -245,11 +245,14 @@ def sizing_dict(outcome: Outcome) -> dict[str, Any]:
 
 
 def verdicts(outcome: Outcome, rules: Mapping[str, Rule]) -> list[trace_types.RuleVerdict]:
-    """One entry a rule, sorted by id: plan rules on the chosen plan, candidate rules on the first candidate."""
+    """One entry for each of these rules, sorted by id.
+
+    Plan rules are judged on the chosen plan, candidate rules on the first candidate.
+    """
     found: dict[str, trace_types.RuleVerdict] = {}
     stages = [outcome.intake, outcome.final] + ([outcome.round.survey] if outcome.round else [])
     for resolved in stages:
-        for verdict in _settled(resolved):
+        for verdict in _settled(resolved, rules):
             found[verdict.rule] = _entry(verdict, "workload")
     chosen, candidate = outcome.chosen, next(iter(outcome.candidates), None)
     on_candidates = {item.rule.id: item.scope for item in outcome.fired if item.rule.each == "candidate"}
@@ -270,10 +273,13 @@ def verdicts(outcome: Outcome, rules: Mapping[str, Rule]) -> list[trace_types.Ru
     return [found[name] for name in sorted(found)]
 
 
-def _settled(resolved: ResolvedFacts) -> list[Verdict]:
+def _settled(resolved: ResolvedFacts, rules: Mapping[str, Rule]) -> list[Verdict]:
     result = []
     for level in resolved.judged:
-        for verdict in level.evaluation.verdicts(0):
+        for name in level.evaluation.rules:
+            if name not in rules:
+                continue
+            verdict = level.evaluation.verdict(name)
             by = level.resolution.overridden.get(verdict.rule)
             result.append(Verdict(verdict.rule, "overridden", by=by) if by else verdict)
     return result

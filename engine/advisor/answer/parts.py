@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from whichgpu.engine.advisor.answer.answers import (
     assumptions,
@@ -19,6 +19,7 @@ from whichgpu.engine.advisor.answer.answers import (
 from whichgpu.engine.advisor.answer.choice import below_answer, chosen_over, preference_cost, stands_in_for
 from whichgpu.engine.advisor.answer.claims import claims_on_answer
 from whichgpu.engine.advisor.answer.launch import launch_of
+from whichgpu.engine.advisor.answer.outline import Outline, outline_of
 from whichgpu.engine.advisor.answer.outranked import outranked, passed_over
 from whichgpu.engine.advisor.answer.plans import SupportReasons, plan_dict
 from whichgpu.engine.advisor.answer.procurement import procurement_dict, procurement_figures_dict
@@ -36,7 +37,6 @@ from whichgpu.engine.advisor.answer.remarks import (
 from whichgpu.engine.advisor.answer.trace import TraceBuilder
 from whichgpu.engine.advisor.outcome import Judged, Outcome
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.core import json_value
 from whichgpu.engine.rules import Difference, Rule, Vocabulary
 
 
@@ -73,10 +73,17 @@ class AnswerParts:
         self.outcome, self.head, self._differences = outcome, head, differences
         self._knowledge, self._rules, self._vocabulary = knowledge, rules, vocabulary
         self._full, self._traced = full, full and traced
-        places = outcome.round.alternatives if outcome.round else ()
-        self._others = [outcome.judged[place] for place in places]
-        #: The plans that the answer shows in full, the recommendation first.
-        self._shown = ([outcome.chosen] if outcome.chosen else []) + self._others
+
+    @cached_property
+    def _others(self) -> list[Judged]:
+        """The plans beside the answer."""
+        places = self.outcome.round.alternatives if self.outcome.round else ()
+        return [self.outcome.judged[place] for place in places]
+
+    @property
+    def _shown(self) -> list[Judged]:
+        """The plans that the answer shows in full, the recommendation first."""
+        return ([self.outcome.chosen] if self.outcome.chosen else []) + self._others
 
     @cached_property
     def facts(self) -> dict[str, part_types.Fact]:
@@ -219,6 +226,12 @@ class AnswerParts:
         """What became of every rule."""
         return verdicts(self.outcome, self._rules) if self._traced else []
 
+    def rules_named(self, names: Collection[str]) -> list[trace_types.RuleVerdict]:
+        """The same of some rules, and of all rows of some tables."""
+        return verdicts(
+            self.outcome, {name: rule for name, rule in self._rules.items() if name in names or rule.table in names}
+        )
+
     @cached_property
     def refused(self) -> list[part_types.RefusedPlan]:
         """Plans whose figures cannot be true."""
@@ -229,10 +242,14 @@ class AnswerParts:
         """Whether more than one plan is shown."""
         return len(self._shown) > 1
 
-    def outline(self) -> list[dict[str, Any]]:
-        """The recommendation and the alternatives, best first, by card and number alone: no plan is put in words."""
-        plans = [judged.ranked.plan for judged in self._shown]
-        return [{"gpu": plan.gpu.id, "count": plan.count} for plan in plans]
+    def outline(self) -> Outline:
+        """The recommendation and the alternatives, best first, by card and number alone."""
+        return outline_of(self.outcome.chosen, self.outcome.round)
+
+    def rejecting(self) -> set[str]:
+        """The ids of the rules that reject some plan, of which none is made."""
+        against = self.outcome.round.rejected_by if self.outcome.round else ()
+        return {rule.id for rules in against for rule in rules}
 
     def _in_words(self, judged: Judged) -> plan_types.Plan:
         shared = self.outcome.final.facts
@@ -243,38 +260,6 @@ class AnswerParts:
         if not self._traced:
             return None
         return _trace(self.outcome, self._shown, self._knowledge, self._rules, self._vocabulary)
-
-
-#: The parts by the names of their keys.
-_PARTS = tuple(name for name in vars(AnswerParts) if not name.startswith("_") and name not in ("several", "outline"))
-
-
-class LazyAnswer(Mapping[str, Any]):
-    """An answer of which only the parts are made that are read, each as the JSON value that it is in the whole."""
-
-    def __init__(self, parts: AnswerParts) -> None:
-        self._parts = parts
-        self._made: dict[str, Any] = {}
-
-    def __getitem__(self, key: str) -> Any:
-        """A part. Raises KeyError where there is none of that name."""
-        if key not in _PARTS:
-            raise KeyError(key)
-        if key not in self._made:
-            self._made[key] = json_value(getattr(self._parts, key))
-        return self._made[key]
-
-    def outline(self) -> list[dict[str, Any]]:
-        """The recommendation and the alternatives, best first, by card and number alone."""
-        return self._parts.outline()
-
-    def __iter__(self) -> Iterator[str]:
-        """The names of the parts."""
-        return iter(_PARTS)
-
-    def __len__(self) -> int:
-        """How many parts there are."""
-        return len(_PARTS)
 
 
 def _trace(

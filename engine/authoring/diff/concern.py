@@ -109,8 +109,13 @@ def concern_of(before: Advisor, after: Advisor, changes: Sequence[RuleChange]) -
     moments, earlier = _moments(after), _moments(before)
     if any(moments[name] != moment for name, moment in earlier.items()):
         return None  # A fact is settled at another moment: rules that did not change see it earlier or later.
-    later = frozenset(name for name, moment in moments.items() if moment != "intake")
-    return Concern(rules_apart(changes), later, after.context.unstated)
+    return concern_with(rules_apart(changes), after)
+
+
+def concern_with(rules: Iterable[Rule], advisor: Advisor) -> Concern:
+    """What tells the workloads concerned where these rules alone differ, given as they were and as they are."""
+    later = frozenset(name for name, moment in _moments(advisor).items() if moment != "intake")
+    return Concern(rules, later, advisor.context.unstated)
 
 
 def shares_of(before: Advisor, after: Advisor, changes: Sequence[RuleChange]) -> Shares:

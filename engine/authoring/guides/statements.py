@@ -8,6 +8,7 @@ from pathlib import Path
 
 from whichgpu.engine.authoring.guides.guides import catalogue_of
 from whichgpu.engine.authoring.lint.finding import StatedNumber, Statement
+from whichgpu.engine.authoring.lint.heuristic_limits import stated_calls, stated_limits
 from whichgpu.engine.authoring.lint.wording import words_of
 from whichgpu.engine.catalogue import SourceRecord
 
@@ -45,6 +46,9 @@ def _statement(entry: Mapping[str, object]) -> Statement:
         words_of(*map(str, (*said, *disputes))),
         frozenset(_NAME.findall(expr)),
         " ".join(map(str, (*said, *_listed(entry, "numbers")))),
+        stated_limits(expr),
+        stated_calls(expr),
+        tuple(map(str, disputes)),
     )
 
 

@@ -6,37 +6,24 @@ import datetime
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
-from typing_extensions import TypedDict
 
-from whichgpu.engine.advisor import FactValues, Word, doc
 from whichgpu.engine.authoring.lint.formulas import Formula
+from whichgpu.engine.authoring.lint.heuristic_limits import StatedCall, StatedLimit
 from whichgpu.engine.authoring.lint.regions import Case, Example, Regions
 from whichgpu.engine.catalogue import ModelSpec
 from whichgpu.engine.core import Facts, Place, Value
 from whichgpu.engine.rules import Compare, FactRef, KnownNames, Rule, Rulebook, Vocabulary
 
 
+if TYPE_CHECKING:
+    from whichgpu.engine.authoring.lint.printed import PrintedFinding
+
+
 #: error: the rulebook is wrong; warning: it may well be; info: worth knowing.
 Severity = Literal["error", "warning", "info"]
-
-
-class PrintedFinding(TypedDict):
-    """One finding of ``whichgpu rules lint --format json``, which prints a list of them."""
-
-    check: Annotated[Word, doc("The check that found it.")]
-    severity: Annotated[Severity, doc("How bad it is.")]
-    message: Annotated[str, doc("What is wrong.")]
-    rule: Annotated[str | None, doc("The rule, table or fact that it is about.")]
-    path: Annotated[str | None, doc("The file.")]
-    line: Annotated[int | None, doc("The line in it.")]
-    column: Annotated[int | None, doc("The column in that.")]
-    nearest: Annotated[list[str], doc("What was probably meant.")]
-    fix: Annotated[str | None, doc("What would mend it.")]
-    possible: Annotated[bool, doc("It hangs on a comparison that is not looked into.")]
-    example: Annotated[FactValues | None, doc("A workload that shows it; null for unknown facts.")]
 
 
 class Finding(Struct, frozen=True):
@@ -91,6 +78,9 @@ class Statement(Struct, frozen=True):
     words: frozenset[str] = frozenset()  # as of ``lint.wording.words_of``
     facts: frozenset[str] = frozenset()  # that its condition names
     text: str = ""  # all that it says, in one
+    limits: tuple[StatedLimit, ...] = ()  # what its condition holds facts against
+    calls: tuple[StatedCall, ...] = ()  # what it concludes
+    disputes: tuple[str, ...] = ()  # the disagreements that it lies in
 
 
 class CatalogueView(Struct, frozen=True):

@@ -28,7 +28,7 @@ def words_of(*texts: str) -> frozenset[str]:
 @lru_cache(maxsize=16_384)  # The texts of facts stand behind many rules, and most rules outlast an edit.
 def _words(text: str) -> frozenset[str]:
     found = {word for word in _WORD.findall(re.sub(r"[_-]", " ", text.lower())) if len(word) > 1}
-    return frozenset(stem for word in found if not {word, stem := _stem(word)} & _COMMON)
+    return frozenset(root for word in found if not {word, root := stem(word)} & _COMMON)
 
 
 def rarity(texts: Iterable[frozenset[str]]) -> dict[str, float]:
@@ -44,7 +44,8 @@ def share_said(words: frozenset[str], there: frozenset[str], tells: Mapping[str,
     return sum(tells.get(word, 0.0) for word in words & there) / whole if whole else 1.0
 
 
-def _stem(word: str) -> str:
+def stem(word: str) -> str:
+    """A word without its ending."""
     if word.endswith(_ENDINGS):
         for ending in _ENDINGS:
             if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST:

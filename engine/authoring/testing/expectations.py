@@ -2,50 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from msgspec import Struct
-
-from whichgpu.engine.advisor import LazyAnswer
-from whichgpu.engine.catalogue import Knowledge
+from whichgpu.engine.authoring.testing.seen_decision import SeenDecision
 
 
-Decision = Mapping[str, Any]
 #: Figures are met within this share: sources and data sheets round differently.
 TOLERANCE = 0.03
 
 
-class Expectation(Struct, frozen=True):
+class Expectation(SeenDecision, frozen=True):
     """The expectations of one scenario against one decision. Every check returns what is wrong, or nothing."""
-
-    decision: Decision
-    knowledge: Knowledge
-
-    @property
-    def plans(self) -> Sequence[Mapping[str, Any]]:
-        """The recommendation and the alternatives, best first; by ``gpu`` and ``count``."""
-        if isinstance(self.decision, LazyAnswer):
-            return self.decision.outline()
-        first = self.decision["recommendation"]
-        return ([first] if first else []) + list(self.decision["alternatives"])
-
-    def ids(self, name: str) -> frozenset[str]:
-        """The accelerators that a name of the scenario means. Raises KeyError for an unknown name."""
-        match = self.knowledge.find_gpu(name)
-        if not match.found:
-            raise KeyError(name)
-        return frozenset(match.ids)
-
-    def of(self, name: str) -> list[Mapping[str, Any]]:
-        """The plans on an accelerator, best first."""
-        ids = self.ids(name)
-        return [plan for plan in self.plans if plan["gpu"] in ids]
-
-    def codes(self, key: str) -> set[str]:
-        """The codes of the advice or of the warnings."""
-        return {entry["code"] for entry in self.decision[key]}
 
     def check(self, expect: Mapping[str, Any]) -> list[str]:
         """Everything that the decision misses, in words; an unknown expectation is a miss too."""
@@ -87,7 +56,7 @@ def _prefer_over(case: Expectation, pairs: Iterable[Mapping[str, str]]) -> list[
 
 
 def _gpu_count(case: Expectation, bounds: list[int | None]) -> list[str]:
-    plan = case.decision["recommendation"]
+    plan = case.chosen
     low, high = bounds
     if plan is None:
         return ["there is no recommendation to count the GPUs of"]
@@ -97,7 +66,7 @@ def _gpu_count(case: Expectation, bounds: list[int | None]) -> list[str]:
 
 
 def _min_vram_gb(case: Expectation, least: float) -> list[str]:
-    plan = case.decision["recommendation"]
+    plan = case.chosen
     if plan is None:
         return ["there is no recommendation to have memory"]
     has = (case.knowledge.gpus[plan["gpu"]].vram_gb or 0) * plan["count"]
@@ -106,7 +75,7 @@ def _min_vram_gb(case: Expectation, least: float) -> list[str]:
 
 def _vram_range_gb(case: Expectation, bounds: list[float]) -> list[str]:
     low, high = bounds
-    sizing, plan = case.decision["sizing"], case.decision["recommendation"]
+    sizing, plan = case.decision["sizing"], case.chosen
     sizes = [sizing[name] for name in ("required_vram_gb", "recommended_vram_gb") if name in sizing]
     band = case.decision["figures"].get("vram_band_gb", {}).get("value")
     if plan is not None:
@@ -181,7 +150,7 @@ def _separate_phases(case: Expectation, wanted: bool) -> list[str]:
 
 def _recommendation(case: Expectation, wanted: Mapping[str, Any]) -> list[str]:
     """``gpu`` (a name, family or series), ``count`` and any other key of the recommended plan."""
-    plan = case.decision["recommendation"]
+    plan = case.chosen if wanted.keys() <= _OUTLINED else case.decision["recommendation"]
     if plan is None:
         return [f"nothing is recommended: {_why_not(case)}"]
     misses = []
@@ -198,26 +167,21 @@ def _why_not(case: Expectation) -> str:
 
 
 def _no_answer(case: Expectation, wanted: str) -> list[str]:
-    if case.decision["recommendation"] is not None:
+    if case.chosen is not None:
         return [f"{case.plans[0]['count']} x {case.plans[0]['gpu']} is recommended, and no answer was expected"]
     reason = _why_not(case)
     return [] if wanted in (True, reason) else [f"there is no answer because of {reason}, not {wanted}"]
 
 
-def _fired_rules(case: Expectation) -> frozenset[str]:
-    return frozenset(str(entry["id"]) for entry in case.decision["rules"] if entry["verdict"] == "fired")
+def _fired(case: Expectation, names: Collection[str]) -> frozenset[str]:
+    """Which of these rules and tables fired on the workload or the chosen plan, or reject a plan."""
+    ids = {str(entry["id"]) for entry in case.verdicts(names) if entry["verdict"] == "fired"} | case.rejecting
+    return frozenset(ids | {name.partition("/")[0] for name in ids}).intersection(names)
 
 
-def _fired(case: Expectation) -> frozenset[str]:
-    """Rules that fired on the workload, the chosen plan or a rejected one, and the tables that they are rows of."""
-    rejecting = {str(plan["rule"]) for plan in case.decision["rejected"] if plan["rule"]}
-    ids = _fired_rules(case) | rejecting
-    return ids | {name.partition("/")[0] for name in ids}
-
-
-def _fires(case: Expectation, names: Iterable[str]) -> list[str]:
-    fired = _fired(case)
-    verdicts = {str(entry["id"]): entry for entry in case.decision["rules"]}
+def _fires(case: Expectation, names: Collection[str]) -> list[str]:
+    fired = _fired(case, names)
+    verdicts = {str(entry["id"]): entry for entry in case.verdicts(names)}
     return [f"{name} does not fire{_because(verdicts.get(name))}" for name in names if name not in fired]
 
 
@@ -231,14 +195,14 @@ def _because(entry: Mapping[str, Any] | None) -> str:
     return f": {entry['by']} overrides it" if entry.get("by") else ""
 
 
-def _silent(case: Expectation, names: Iterable[str]) -> list[str]:
-    fired = _fired(case)
+def _silent(case: Expectation, names: Collection[str]) -> list[str]:
+    fired = _fired(case, names)
     return [f"{name} fires" for name in names if name in fired]
 
 
 def _nothing_fires(case: Expectation, _: object) -> list[str]:
     """No rule at all fires: what is given is no case for this rulebook."""
-    return [f"{name} fires" for name in sorted(_fired_rules(case))]
+    return [f"{name} fires" for name in sorted(e["id"] for e in case.decision["rules"] if e["verdict"] == "fired")]
 
 
 def same(wanted: Any, found: Any, tolerance: float = TOLERANCE) -> bool:
@@ -279,10 +243,17 @@ EXPECTATIONS: dict[str, Callable[[Expectation, Any], list[str]]] = {
     "nothing_fires": _nothing_fires,
 }
 
+_OF_PLANS = frozenset({"sets_any_of", "forbid_single", "forbid_gpus", "prefer_over", "gpu_count", "min_vram_gb"})
+_OUTLINED = frozenset({"gpu", "count"})
 _NAMING_RULES = frozenset({"fires", "silent"})
 #: Expectations about rules, which only the whole decision lists.
 NEEDS_RULES = _NAMING_RULES | {"nothing_fires"}
 _NAMING_GPUS = frozenset({"forbid_single", "forbid_gpus"})
+
+
+def expects_plans_alone(key: str, value: Any) -> bool:
+    """Whether an expectation looks at cards and their numbers, in order, and at nothing else of a decision."""
+    return key in _OF_PLANS or (key == "recommendation" and value.keys() <= _OUTLINED)
 
 
 def rules_in(key: str, value: Any) -> list[str]:

@@ -14,6 +14,7 @@ from whichgpu.engine.rules import (
     Arith,
     ArithOp,
     Compare,
+    CompareOp,
     Const,
     Expr,
     FactRef,
@@ -35,6 +36,7 @@ NUDGE_OF_PARAMETER = 0.2
 
 _OTHER_OPERATION: dict[ArithOp, ArithOp] = {"+": "-", "-": "+", "min": "max", "max": "min"}
 _ORDERED = frozenset({"<", "<=", ">", ">="})
+_OTHER_END: dict[CompareOp, CompareOp] = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
 
 
 class Mutant(Struct, frozen=True):
@@ -87,12 +89,16 @@ def _compared(expr: Compare, vocabulary: Vocabulary) -> Iterator[tuple[Expr, str
         yield from _turned(expr, replace(expr, left=turned))
     for turned in turned_round(right):
         yield from _turned(expr, replace(expr, right=turned))
+    if expr.op in _ORDERED and isinstance(left, FactRef) and isinstance(right, FactRef):
+        # Where two facts are equal is a case by itself; of a number its neighbours are tried below.
+        yield from _turned(expr, replace(expr, op=_OTHER_END[expr.op]))
     if expr.op not in _ORDERED or not isinstance(left, FactRef) or not isinstance(right, Const):
         return
     if isinstance(right.value, bool | str):
         return
     whole = vocabulary.facts[left.name].type == "int"
-    for limit in nudged(right.value, whole=whole, unit=vocabulary.facts[left.name].unit):
+    unit = vocabulary.facts[left.name].unit
+    for limit in (*nudged(right.value, whole=whole, unit=unit), *_other_parameters(right.value, unit)):
         yield from _turned(expr, replace(expr, right=Const(limit)))
 
 
@@ -108,6 +114,14 @@ def turned_round(expr: Expr) -> Iterator[Expr]:
         yield from (side for side in (expr.left, expr.right) if not isinstance(side, Const))
     yield from (replace(expr, left=turned) for turned in turned_round(expr.left))
     yield from (replace(expr, right=turned) for turned in turned_round(expr.right))
+
+
+def _other_parameters(limit: float, unit: str | None) -> Iterator[float]:
+    """The next parameters of the unit below and above one: what stands there where the wrong name was written."""
+    values = sorted({each.value for each in knowledge_in_use().parameters.values() if unit and each.unit == unit})
+    if limit in values:
+        at = values.index(limit)
+        yield from values[max(0, at - 1) : at] + values[at + 1 : at + 2]
 
 
 def nudged(limit: float, *, whole: bool, unit: str | None = None) -> tuple[Scalar, Scalar]:

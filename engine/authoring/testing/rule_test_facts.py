@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
-from whichgpu.engine.advisor import Advisor, ResolvedIntake, compute
+from whichgpu.engine.advisor import Advisor, ResolvedIntake, ResolvingIntake, compute
 from whichgpu.engine.authoring.testing.cases import key_of
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import Facts, InputError, Problem, Value
@@ -16,18 +16,37 @@ from whichgpu.engine.rules import Each, ResolvedFacts, coerce, probing
 class LateFacts(Mapping[str, Value]):
     """Facts of which some are settled last, and worked out only when one of them is asked for."""
 
-    def __init__(self, facts: Mapping[str, Value], late: frozenset[str], settle: Callable[[], Facts]) -> None:
-        """``facts`` are known now; ``settle`` gives those of ``late`` that come to be known, among others."""
+    def __init__(
+        self,
+        facts: Mapping[str, Value],
+        late: frozenset[str],
+        settle: Callable[[], Facts],
+        one: Callable[[str], Value | None] | None = None,
+    ) -> None:
+        """Prepare.
+
+        Args:
+            facts: those that are known now.
+            late: names of those that are settled last.
+            settle: gives those of ``late`` that come to be known, among others.
+            one: gives one of them, None where it stays unknown, with less work than all.
+        """
         self._facts = facts
         self._late = late
         self._settle = settle
+        self._one = one
 
     def __getitem__(self, name: str) -> Value:
         if name in self._facts:
             return self._facts[name]
         if name not in self._late:
             raise KeyError(name)
-        return self._whole[name]
+        if self._one is None:
+            return self._whole[name]
+        value = self._one(name)
+        if value is None:
+            raise KeyError(name)
+        return value
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._whole)
@@ -51,7 +70,7 @@ class RuleTestFacts:
         self._late = frozenset(closes | {fact.name for fact in facts if fact.available == "outcome"})
         self._workload = frozenset(fact.name for fact in facts if fact.scope == "workload")
         self._of_plans = frozenset(fact.name for fact in facts if fact.scope in ("plan", "candidate"))
-        self._resolved: dict[object, ResolvedIntake] = {}
+        self._resolving: dict[object, ResolvingIntake] = {}
 
     def facts_for(self, given: Mapping[str, object], plan: Mapping[str, object], each: Each) -> Facts:
         """All facts that a rule of this scope would read.
@@ -70,10 +89,12 @@ class RuleTestFacts:
         hidden = values.keys() - stated.keys()
         made = None if each == "workload" else _PlanOfTest(self, stated, plan, each)
         if "model_name" in stated:
-            self.resolve(stated)  # A look-up may refuse what is stated, which is told at once.
+            self._begun(stated)  # A look-up may refuse what is stated, which is told at once.
         # What is stated stands, and the catalogue is known; many rules ask for no more.
         known = {**stated, **made.known} if made else stated
-        facts: Facts = LateFacts(known, self._workload - hidden, lambda: self.resolve(stated).intake.facts)
+        facts: Facts = LateFacts(
+            known, self._workload - hidden, lambda: self.resolve(stated).intake.facts, lambda n: self._fact(stated, n)
+        )
         if made is not None:
             facts = LateFacts(facts, self._of_plans - made.stated, lambda: made.facts)
         if each != "plan":
@@ -86,10 +107,18 @@ class RuleTestFacts:
     @probing()
     def resolve(self, stated: Mapping[str, Value]) -> ResolvedIntake:
         """What stated facts come to before any plan."""
+        return self._begun(stated).finished()
+
+    @probing()
+    def _fact(self, stated: Mapping[str, Value], name: str) -> Value | None:
+        """One of these facts, resolved as far as it needs; most rules ask for one that is settled early."""
+        return self._begun(stated).resolving.fact(name)
+
+    def _begun(self, stated: Mapping[str, Value]) -> ResolvingIntake:
         key = key_of(stated)
-        if key not in self._resolved:
-            self._resolved[key] = self.advisor.context.resolve(stated)
-        return self._resolved[key]
+        if key not in self._resolving:
+            self._resolving[key] = self.advisor.context.begin(stated)
+        return self._resolving[key]
 
     @probing()
     def _outcome(self, intake: ResolvedFacts, plan: Plan | None) -> Facts:

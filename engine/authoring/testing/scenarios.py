@@ -24,8 +24,10 @@ from whichgpu.engine.authoring.testing.expectations import (
     NEEDS_RULES,
     Expectation,
     accelerators_in,
+    expects_plans_alone,
     rules_in,
 )
+from whichgpu.engine.authoring.testing.seen_decision import Outlined
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.core import (
     MappingNode,
@@ -75,8 +77,8 @@ class Scenario(Struct, frozen=True):
     guide: str = ""  # that it was read off
 
 
-#: Decides the workload of a scenario; gives the whole decision as JSON values.
-Decide = Callable[[Scenario], Mapping[str, Any]]
+#: Decides the workload of a scenario; gives the whole decision as JSON values, or its plans where it needs no more.
+Decide = Callable[[Scenario], Mapping[str, Any] | Outlined]
 
 
 class ScenarioResult(Struct, frozen=True):
@@ -133,6 +135,11 @@ def load_scenarios(
     if len(reader):
         raise RulebookError(reader.sorted())
     return [found[name] for name in sorted(found)]
+
+
+def needs_plans_alone(scenario: Scenario) -> bool:
+    """Whether all that is expected is seen in which plans come first."""
+    return all(expects_plans_alone(key, value) for key, value in scenario.expect.items())
 
 
 def needs_all(scenario: Scenario) -> bool:

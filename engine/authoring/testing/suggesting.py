@@ -11,7 +11,20 @@ from msgspec import Struct
 
 from whichgpu.engine.authoring.testing.mutants import Mutant
 from whichgpu.engine.core import Scalar
-from whichgpu.engine.rules import UNKNOWN, Expr, FactDef, Rule, RuleTest, Vocabulary, constants, facts_read, inside
+from whichgpu.engine.rules import (
+    UNKNOWN,
+    Compare,
+    Expr,
+    FactDef,
+    FactRef,
+    Rule,
+    RuleTest,
+    Vocabulary,
+    constants,
+    facts_read,
+    inside,
+    leaves,
+)
 
 
 #: Pairs of changes that are tried where no single one shows a mistake.
@@ -52,6 +65,7 @@ def suggestions(rule: Rule, mutant: Mutant, vocabulary: Vocabulary) -> Iterator[
     changes = [
         (name, value) for name in sorted(facts_read(old)) for value in _values(vocabulary.facts[name], exprs, base)
     ]
+    changes += _equal(old, base)
     for name, value in changes:
         given, plan = _changed(base, {name: value}, vocabulary)
         yield Suggestion(given, plan, fires=False, near_miss={name: value})
@@ -61,6 +75,15 @@ def suggestions(rule: Rule, mutant: Mutant, vocabulary: Vocabulary) -> Iterator[
         given, plan = _changed(base, dict((one, two)), vocabulary)
         yield Suggestion(given, plan, fires=True)
         yield Suggestion(given, plan, fires=False)
+
+
+def _equal(expr: Expr, base: RuleTest) -> Iterator[tuple[str, object]]:
+    """Each side of a comparison of two facts, at the value that the other has in the base test."""
+    stated = {**base.given, **base.plan}
+    for part in leaves(expr):
+        match part:
+            case Compare(_, FactRef(left), FactRef(right)):
+                yield from ((one, stated[other]) for one, other in ((left, right), (right, left)) if other in stated)
 
 
 def _changed(

@@ -18,6 +18,8 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
+
 from whichgpu.engine.core.yaml.node import MappingNode, Node, ScalarNode, SequenceNode, Source
 
 
@@ -51,7 +53,7 @@ def recall(kind: str, digest: str | None) -> Any:
     if folder is None or digest is None:
         return MISSING
     try:
-        return json.loads((folder / f"{digest}.{kind}.json").read_bytes())
+        return msgspec.json.decode((folder / f"{digest}.{kind}.json").read_bytes())
     except (OSError, ValueError, RecursionError):
         return MISSING
 
@@ -62,10 +64,15 @@ def remember(kind: str, digest: str | None, content: Any) -> None:
     if folder is None or digest is None:
         return
     try:
-        data = json.dumps(content, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+        # Positions and texts hold no number that is none, which msgspec would write as null.
+        data = msgspec.json.encode(content) if kind == "nodes" else _exact_json(content)
     except (ValueError, TypeError):
         return
     replace_file(folder / f"{digest}.{kind}.json", data, most=_MOST_ENTRIES)
+
+
+def _exact_json(content: Any) -> bytes:
+    return json.dumps(content, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
 
 
 def replace_file(path: Path, data: bytes, *, most: int) -> None:

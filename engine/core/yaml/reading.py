@@ -39,16 +39,19 @@ class Document:
         if found is None:
             found = cache.recall("plain", self._digest)
         if found is cache.MISSING:
+            if "node" not in vars(self):
+                # Who reads values asks for a place only where something is wrong: nodes are not worth keeping as well.
+                self.node = self._parse(keep=False)
             found = plain(self.node)
             cache.remember("plain", self._digest, found)
         return found
 
-    def _parse(self) -> Node:
+    def _parse(self, *, keep: bool = True) -> Node:
         from whichgpu.engine.core.yaml.composing import compose  # noqa: PLC0415  # With a warm cache yaml is never imported.
 
         _check_text(self.source, self._content, self._error)
         node = compose(self.source, self._error)
-        if self._digest:
+        if keep and self._digest:
             cache.remember("nodes", self._digest, cache.pack(node))
         return node
 

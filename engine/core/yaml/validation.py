@@ -37,6 +37,11 @@ def _problem(finding: Any, node: Node, path: tuple[str | int, ...], known: tuple
     shown = ".".join(str(step) for step in location)
     kind = finding["type"]
     if kind == "extra_forbidden":
+        if key in known:  # One that the file has at another place.
+            place = _key_place(node, location)
+            return Problem(
+                "unknown-key", f"the key {key!r} does not belong here", place, fix="move it to where it belongs"
+            )
         near = nearest_words(key, known)
         fix = "remove it" if near or not known else f"remove it; known keys are {', '.join(sorted(known))}"
         return Problem("unknown-key", f"the key {key!r} is not known here", _key_place(node, location), None, near, fix)

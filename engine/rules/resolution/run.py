@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from msgspec import Struct
@@ -139,7 +139,7 @@ class FactResolver:
             _Step(level, make_level(level.rules) if level.rules else None, Resolver(level.rules))
             for level in self.levels
         ]
-        self._closing = frozenset(fact for level in self.levels for fact in level.closes)
+        self._closing = {fact: depth for depth, level in enumerate(self.levels) for fact in level.closes}
 
     def run(
         self,
@@ -157,6 +157,17 @@ class FactResolver:
             before: what was resolved at an earlier moment; it stands.
             context: facts of another scope (the chosen plan's, say) that the rules may read as well.
         """
+        return self.begin(given, extra=extra, before=before, context=context).finished()
+
+    def begin(
+        self,
+        given: Mapping[str, Value],
+        *,
+        extra: Mapping[str, list[FactCandidate]] | None = None,
+        before: ResolvedFacts | None = None,
+        context: Facts | None = None,
+    ) -> Resolving:
+        """The same, level by level as facts are asked for: for who reads a few of them. Arguments as for ``run``."""
         run = _Run(dict(before.facts) if before else {}, dict(before.resolved) if before else {}, dict(context or {}))
         for name in sorted(given):
             run.claim(name, FactCandidate("given", "input", given[name]))
@@ -167,15 +178,46 @@ class FactResolver:
                 run.claim(name, claim)
             if name not in self._closing:
                 run.close(name)
-        for step in self._steps:
-            _calculate(step.level, run)
-            if step.compiled is not None:
-                _fire(step, step.compiled, run)
-            for fact in step.level.closes:
-                _assume(self._defaults.get(fact, ()), run)
-                if fact not in run.blocked:
-                    run.close(fact)
+        return Resolving(run, self._steps, self._closing, self._take)
+
+    def _take(self, step: _Step, run: _Run) -> None:
+        """One level: its producers claim, and the facts that nothing later claims are closed."""
+        _calculate(step.level, run)
+        if step.compiled is not None:
+            _fire(step, step.compiled, run)
+        for fact in step.level.closes:
+            _assume(self._defaults.get(fact, ()), run)
+            if fact not in run.blocked:
+                run.close(fact)
+
+
+class Resolving:
+    """Facts on their way to being resolved. A fact is final once the level that closes it was taken, and no sooner."""
+
+    def __init__(
+        self, run: _Run, steps: Sequence[_Step], closing: Mapping[str, int], take: Callable[[_Step, _Run], None]
+    ) -> None:
+        self._run = run
+        self._steps = steps
+        self._closing = closing
+        self._take = take
+        self._taken = 0
+
+    def fact(self, name: str) -> Value | None:
+        """The value of a fact, for which as many levels are taken as it needs; None where it stays unknown."""
+        self._advance(self._closing.get(name, -1) + 1)
+        return self._run.facts.get(name)
+
+    def finished(self) -> ResolvedFacts:
+        """All facts, once every level was taken."""
+        self._advance(len(self._steps))
+        run = self._run
         return ResolvedFacts(run.facts, run.resolved, tuple(run.fired), tuple(run.collisions), tuple(run.judged))
+
+    def _advance(self, depth: int) -> None:
+        while self._taken < depth:
+            self._take(self._steps[self._taken], self._run)
+            self._taken += 1
 
 
 def _inputs_first(extra: Mapping[str, list[FactCandidate]]) -> list[str]:

@@ -38,29 +38,31 @@ def load_rulebook(
     paths, known = distinct(folders), known or KnownNames()
     # Tests hold values of any kind, which would not all come back as they were; only who checks rules wants them.
     key = _key(paths, vocabulary, known) if cached and not tests else None
-    kept = recall_compiled("rulebook", key, _Kept)
+    kept = recall_compiled("rulebook", key, PackedRulebook)
     if kept is not None:
         return kept.rulebook()
     from whichgpu.engine.rules.rulebook.assembling import assemble_folders  # noqa: PLC0415  # Not where it was kept.
 
     rulebook = assemble_folders(paths, vocabulary, known, cached=cached, tests=tests)
     if key is not None:
-        remember_compiled("rulebook", key, _Kept.of(rulebook))
+        remember_compiled("rulebook", key, PackedRulebook.of(rulebook))
     return rulebook
 
 
-class _Kept(Struct, frozen=True):
-    """What is kept of a rulebook between runs: its effects apart, since of a rule they are of any kind."""
+class PackedRulebook(Struct, frozen=True):
+    """What is kept of a rulebook between runs: no tests, and effects apart, since a rule has them of any kind."""
 
     book: Rulebook
     effects: tuple[tuple[AnyEffect, ...], ...]  # of each rule
 
     @classmethod
-    def of(cls, rulebook: Rulebook) -> _Kept:
-        bare = tuple(replace(rule, effects=()) for rule in rulebook.rules)
+    def of(cls, rulebook: Rulebook) -> PackedRulebook:
+        """The form to keep."""
+        bare = tuple(replace(rule, effects=(), tests=()) for rule in rulebook.rules)
         return cls(replace(rulebook, rules=bare), tuple(rule.effects for rule in rulebook.rules))  # type: ignore[misc]
 
     def rulebook(self) -> Rulebook:
+        """The rulebook as it was, without its tests."""
         rules = zip(self.book.rules, self.effects, strict=True)
         return replace(self.book, rules=tuple(replace(rule, effects=effects) for rule, effects in rules))
 

@@ -157,6 +157,8 @@ def _read_preference(node: Node, each: Each, context: Context) -> Preference | N
     for name in (match["better"], match["worse"]):
         if context.known.gpus and name not in context.known.gpus:
             message, fix = f"`prefers` names {name!r}, which is no GPU of the catalogue", "see: whichgpu gpus"
-            context.unknown("unknown-gpu", message, node, context.known.gpus, asked=name, fix=fix)
+            near = sorted(known for known in context.known.gpus if known.endswith(f"-{name}"))
+            nearest = tuple(near[:3]) or tuple(nearest_words(name, sorted(context.known.gpus)))
+            context.add("unknown-gpu", message, node, nearest=nearest, fix=fix)
     more, fewer = (int(match[key]) if match[key] else None for key in ("more", "fewer"))
     return Preference(match["better"], match["worse"], more, fewer, float(match["by"]) if match["by"] else None)

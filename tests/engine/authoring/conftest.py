@@ -12,7 +12,10 @@ import pytest
 from whichgpu.engine.authoring import Finding, StatedNumber, lint_rulebook
 from whichgpu.engine.authoring.guides.statements import sections
 from whichgpu.engine.authoring.lint.finding import CatalogueView, Statement, Surroundings
+from whichgpu.engine.authoring.lint.heuristic_limits import stated_calls, stated_limits
 from whichgpu.engine.authoring.lint.wording import words_of
+from whichgpu.engine.core.errors import RulebookError
+from whichgpu.engine.core.yaml.filling import filled
 from whichgpu.engine.rules.facts import Code, FactDef, Vocabulary
 from whichgpu.engine.rules.rulebook import KnownNames, Rulebook, load_rules_text
 
@@ -21,8 +24,25 @@ Lint = Callable[..., list[Finding]]
 
 #: What the fixtures' rulebooks may refer to, and what surrounds them.
 KNOWN = KnownNames(sources=frozenset({"fpt", "runpod"}), heuristics=frozenset({"seven", "slow-sync", "students"}))
+#: The disagreements that heuristics lie in.
+DISPUTES = {"seven": ("C01", "C02")}
+LIMITS = {
+    "seven": "param_count_b <= 7 -> tier = low",
+    "slow-sync": "plan.nodes > 1 -> warn(W-SLOW-LINK), advise(A-NVLINK), ask(framework), prefer(big)",
+    "students": "task == 'inference' and not training -> verdict = rent",
+}
 STATED = {
-    name: Statement(guide, section, frozenset(numbers), words_of(said), frozenset(facts), said)
+    name: Statement(
+        guide,
+        section,
+        frozenset(numbers),
+        words_of(said),
+        frozenset(facts),
+        said,
+        stated_limits(LIMITS[name]),
+        stated_calls(LIMITS[name]),
+        DISPUTES.get(name, ()),
+    )
     for name, guide, section, numbers, said, facts in (
         (
             "seven",
@@ -37,15 +57,17 @@ STATED = {
     )
 }
 CALCULATED = {"weights_gb": frozenset({"param_count_b"})}
-#: Two cards; whatever else a rule names or waits for does not exist.
+#: A few cards; whatever else a rule names or waits for does not exist.
 CATALOGUE = CatalogueView(
     gpus=(
         {"gpu.name": "Small", "gpu.series": "small", "gpu.vram_gb": 24.0},
         {"gpu.name": "Big", "gpu.series": "big", "gpu.vram_gb": 80.0},
+        {"gpu.name": "B100 40", "gpu.series": "b100-small", "gpu.vram_gb": 40.0},
+        {"gpu.name": "B100 80", "gpu.series": "b100-large", "gpu.vram_gb": 80.0},
     ),
     words={
-        "gpu.series": frozenset({"small", "big"}),
-        "gpu.name": frozenset({"Small", "Big"}),
+        "gpu.series": frozenset({"small", "big", "b100-small", "b100-large"}),
+        "gpu.name": frozenset({"Small", "Big", "B100 40", "B100 80"}),
         "gpu.family": frozenset({"a100", "h200"}),
         "model_name": frozenset({"llama-8b"}),
         "default_model": frozenset({"llama-8b"}),
@@ -136,7 +158,7 @@ def complaints(load: Callable[[str], Rulebook], vocabulary: Vocabulary) -> Calla
     """What one check says about a rulebook, as text with places, fixes and examples."""
 
     def complaints(text: str, check: str) -> str:
-        rules = load(text)
+        rules = load(filled(text.encode(), "rules.yaml", RulebookError).decode())
         found = lint_rulebook(
             rules,
             vocabulary,

@@ -107,7 +107,9 @@ def missing_tests(context: LintContext) -> Iterator[Finding]:
     for rule in context.rulebook.rules:
         if not any(test.fires for test in rule.tests) and rule.topic != POLICY_TOPIC:
             yield missing_tests.about(
-                rule, f"{rule.id} has no test in which it fires", fix="add `tests:` with a case and `fires: true`"
+                rule,
+                f"{rule.id} has no test in which it fires",
+                fix=f"whichgpu rules mutate {rule.table or rule.id} --write puts tests in: look at what they say",
             )
 
 

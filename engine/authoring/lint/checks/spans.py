@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check
-from whichgpu.engine.rules import Compare, Const, FactRef, Rule, SetFact, leaves, written
+from whichgpu.engine.rules import Arith, Compare, Const, Expr, FactRef, Rule, SetFact, leaves, written
 
 
 _MONEY = "USD"
@@ -63,7 +63,8 @@ def exchanged_ends(context: LintContext) -> Iterator[Finding]:
 
         then: {set: {power_low: 1.3, power_high: 1.5}}
 
-    Looked at are figures of two numbers, and facts of one name but for ``low`` and ``high`` that a rule sets together.
+    Looked at are figures of two numbers, and facts of one name but for ``low`` and ``high`` that a rule sets
+    together, to numbers or to so many times one fact.
     """
     for name, figure in sorted(context.figures.items()):
         match figure.get("value"):
@@ -72,18 +73,33 @@ def exchanged_ends(context: LintContext) -> Iterator[Finding]:
                 yield Finding(exchanged_ends.id, exchanged_ends.severity, message, name, fix="exchange the two ends")
     for rule in context.rulebook.rules:
         ends = _set_numbers(rule)
-        for lower, least in ends.items():
+        for lower, (least, of, text) in ends.items():
             upper = lower.replace(_LOW, _HIGH)
-            if upper != lower and ends.get(upper, least) < least:
-                message = f"{rule.id} sets {lower} to {least:g} and {upper} to {ends[upper]:g}"
+            most = ends.get(upper)
+            if upper != lower and most is not None and most[1] == of and most[0] < least:
+                message = f"{rule.id} sets {lower} to {text} and {upper} to {most[2]}"
                 yield exchanged_ends.about(rule, message, fix="exchange the two values")
 
 
-def _set_numbers(rule: Rule) -> dict[str, float]:
-    """The facts that a rule sets to a number as it stands."""
-    found: dict[str, float] = {}
+def _set_numbers(rule: Rule) -> dict[str, tuple[float, str, str]]:
+    """The facts that a rule sets to a number, or to so many times another fact: how many, of which, and as written."""
+    found = {}
     for effect in rule.effects:
-        match effect:
-            case SetFact(fact=fact, expr=Const(value)) if isinstance(value, int | float):
-                found[fact] = value
+        times = _times(effect.expr) if isinstance(effect, SetFact) else None
+        if isinstance(effect, SetFact) and times is not None:
+            found[effect.fact] = (*times, effect.text)
     return found
+
+
+def _times(expr: Expr) -> tuple[float, str] | None:
+    """A number of times a fact, or a number alone."""
+    match expr:
+        case Const(int() | float() as value):
+            return value, ""
+        case Arith("*", Const(int() | float() as value), FactRef(of)) | Arith(
+            "*", FactRef(of), Const(int() | float() as value)
+        ):
+            return value, of
+        case Arith("/", FactRef(of), Const(int() | float() as value)) if value:
+            return 1 / value, of
+    return None

@@ -34,3 +34,17 @@ def test_what_is_not_read_is_not_made(advisor: Advisor) -> None:
     assert "_alternatives" not in vars(lazy._parts)
     with pytest.raises(KeyError):
         lazy["nonsense"]
+
+
+@pytest.mark.parametrize("given", WORKLOADS, ids=lambda given: given["task"])
+def test_the_outline_is_that_of_the_whole_and_makes_no_plan(given: dict[str, object], advisor: Advisor) -> None:
+    decision = advisor.decide(given, decided_at=MOMENT)
+    lazy = decision.lazily(full=False)
+    first, others = lazy.outline()
+    assert lazy.rejecting() == {plan["rule"] for plan in decision.to_dict()["rejected"] if plan["rule"]}
+    assert "_others" not in vars(lazy._parts)
+    whole = decision.to_dict(full=False)
+    assert [first, *others] == [
+        plan and {"gpu": plan["gpu"], "count": plan["count"]}
+        for plan in (whole["recommendation"], *whole["alternatives"])
+    ]

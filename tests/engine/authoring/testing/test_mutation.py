@@ -9,6 +9,7 @@ import pytest
 
 from whichgpu.engine.authoring import coverage_of_tests, mutate
 from whichgpu.engine.authoring.testing.mutants import mutants_of, nudged
+from whichgpu.engine.core import knowledge_in_use
 from whichgpu.engine.core.errors import InputError, Problem
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.rules.facts import Vocabulary
@@ -230,3 +231,27 @@ def test_an_alternative_is_told_apart_by_two_changes(load: Load, vocabulary: Voc
         found["`(training) or (cuda_required)` left out"]
         == "- {given: {training: false, cuda_required: false}, fires: false}"
     )
+
+
+def test_a_limit_that_is_a_parameter_is_taken_for_its_neighbours(load: Load, vocabulary: Vocabulary) -> None:
+    """What stands in a line where the wrong name of a parameter was written."""
+    values = sorted({each.value for each in knowledge_in_use().parameters.values() if each.unit == "%"})
+    limit = values[-1]
+    tests = "    - {given: {share_pct: 99}, fires: true}\n"
+    (named,) = load(rule([f"share_pct >= {limit:g}"], tests)).rules
+    (plain,) = load(rule([f"share_pct >= {limit + 1:g}"], tests)).rules
+    other = f"`share_pct >= {limit:g}` turned into `share_pct >= {values[-2]:g}`"
+    assert other in {mutant.what for mutant in mutants_of(named, vocabulary)}
+    assert not any(f">= {values[-2]:g}" in mutant.what for mutant in mutants_of(plain, vocabulary))
+
+
+def test_two_facts_that_are_equal_are_a_case_of_their_own(load: Load, vocabulary: Vocabulary) -> None:
+    tests = "    - {given: {run_hours: 9, deadline_hours: 4}, fires: true}\n    - near_miss: {run_hours: 3}\n"
+    rules = load(rule(["run_hours > deadline_hours"], tests))
+    what = "`run_hours > deadline_hours` turned into `run_hours >= deadline_hours`"
+    assert what in {mutant.what for mutant in mutants_of(rules.rules[0], vocabulary)}
+    (survivor,) = [each for each in mutate(rules, facts_for, vocabulary).survivors if each.what == what]
+    assert survivor.suggestion is not None
+    assert survivor.suggestion.text == "- near_miss: {deadline_hours: 9}"
+    better = load(rule(["run_hours > deadline_hours"], tests + "    - near_miss: {deadline_hours: 9}\n"))
+    assert what not in {each.what for each in mutate(better, facts_for, vocabulary).survivors}

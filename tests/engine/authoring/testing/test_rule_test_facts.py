@@ -76,6 +76,44 @@ def test_the_last_facts_are_worked_out_once_and_only_if_asked_for() -> None:
     assert calls == [1]
 
 
+def test_one_late_fact_is_asked_for_by_itself() -> None:
+    asked = []
+
+    def one(name: str) -> int | None:
+        asked.append(name)
+        return {"late": 2}.get(name)
+
+    facts = LateFacts({"early": 1}, frozenset({"late", "never"}), dict, one)
+    assert (facts["early"], facts.get("late"), facts.get("never"), facts.get("other")) == (1, 2, None, None)
+    assert asked == ["late", "never"]
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        {"task": "inference", "param_count_b": 70, "weights_gb": 3},
+        {"task": "finetuning", "param_count_b": 13},
+        {"model_name": "llama-3.1-8b", "task": "inference"},
+        {},
+    ],
+)
+def test_facts_asked_for_one_by_one_are_those_of_all_at_once(
+    case_facts: RuleTestFacts, stated: dict[str, object]
+) -> None:
+    given = facts_of(stated, case_facts)
+    context = case_facts.advisor.context
+    whole = context.resolve(given).intake
+    names = [*sorted(whole.facts), "no_such_fact", *sorted(case_facts.advisor.vocabulary.facts)]
+    assert len(whole.facts) > len(given) or not given
+    for order in (names, names[::-1]):
+        resolving = context.begin(given).resolving
+        assert {name: resolving.fact(name) for name in order} == {name: whole.facts.get(name) for name in order}
+        assert (resolving.finished().resolved, resolving.finished().fired) == (whole.resolved, whole.fired)
+    early = context.begin(given).resolving
+    assert early.fact("no_such_fact") is None
+    assert early._taken == 0
+
+
 def test_wrong_names_are_wrong_input(case_facts: RuleTestFacts) -> None:
     with pytest.raises(InputError, match="no GPU is called"):
         case_facts.facts_for({}, {"gpu": "nvidia-l44"}, "plan")

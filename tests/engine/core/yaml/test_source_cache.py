@@ -25,6 +25,7 @@ def entries(home: Path) -> list[Path]:
 
 def test_a_second_reading_comes_from_the_cache_with_positions(home: Path, monkeypatch: pytest.MonkeyPatch):
     first = read_document(home / "a.yaml", error=KnowledgeError, cached=True)
+    assert first.node.line == 1
     assert first.plain == {"a": [1, "x"], "b": {"c": True}}
     assert [path.suffixes[-2:] for path in entries(home)] == [[".nodes", ".json"], [".plain", ".json"]]
 
@@ -36,6 +37,15 @@ def test_a_second_reading_comes_from_the_cache_with_positions(home: Path, monkey
     assert again.plain == first.plain
     assert pack_free(again.node) == pack_free(first.node)
     assert again.node.source.line(2) == "b: {c: yes}"
+
+
+def test_who_reads_values_keeps_no_places(home: Path):
+    document = read_document(home / "a.yaml", error=KnowledgeError, cached=True)
+    assert document.plain["a"] == [1, "x"]
+    assert [path.suffixes[-2] for path in entries(home)] == [".plain"]
+    assert document.node.line == 1
+    assert read_document(home / "a.yaml", error=KnowledgeError, cached=True).node.source.line(2) == "b: {c: yes}"
+    assert [path.suffixes[-2] for path in entries(home)] == [".nodes", ".plain"]
 
 
 def pack_free(node: object) -> str:
