@@ -170,7 +170,14 @@ class Relations(Invariance):
         return stated, self._no_worse(stated, wider, f"gpu_candidates and {more}", sparing=named, named=named)
 
     def owning_more(self, facts: Facts) -> Verdict | None:
-        """More cards owned: `cheapest` no costlier."""
+        """More cards owned: `cheapest` no 10 % costlier."""
+        return self._owning_more(facts, COSTLIER)
+
+    def owning_more_to_the_cent(self, facts: Facts) -> Verdict | None:
+        """For the record: `cheapest` no costlier at all, though preferences may cost 10 %."""
+        return self._owning_more(facts, 1.01)
+
+    def _owning_more(self, facts: Facts, most: float) -> Verdict | None:
         owned = self.chance.choice(OWNED)
         name, _, number = owned.partition(":")
         stated = {**facts, "objective": "cheapest"}
@@ -180,7 +187,7 @@ class Relations(Invariance):
                 more["gpus_owned"] = [f"{name}:{int(number) + 4}"]
         else:
             more = {**stated, "gpus_owned": [owned]}
-        return stated, self._no_worse(stated, more, f"gpus_owned {more['gpus_owned']}", most=1.01)
+        return stated, self._no_worse(stated, more, f"gpus_owned {more['gpus_owned']}", most=most)
 
     def _no_worse(
         self,
@@ -269,6 +276,7 @@ _RELATIONS = {
     "two percent": "two_percent",
     "two percent, limits apart": "two_percent_by_choice",
     "more cards owned": "owning_more",
+    "more cards owned, to the cent": "owning_more_to_the_cent",
     "a fact beside the point": "beside_the_point",
 }
 

@@ -3,7 +3,8 @@
 1. Tiers: verified plans first; of those the ones that no rule marks as a fallback; and, while no objective is stated,
    those whose cards and counts a guide names for the case. Only plans of the best tier can be the answer.
 2. Dominance: a plan that another of its tier beats clearly in both cost and speed cannot be the answer.
-3. Merit: a stated objective minimises its merit; preferences choose among the plans within its share of the best.
+3. Room: a plan that only just meets a stated target is not, where one that meets it with room costs little more.
+4. Merit: a stated objective minimises its merit; preferences choose among the plans within its share of the best.
    Of a job whose length is not known, more of the same card is no answer where it is no cheaper by the piece.
    While none is stated, the evidence decides, cost and speed weighed in. Where an equal, or a plan of the same tier,
    outweighs the plan that comes first so, in every count and form of its card, it stands in for it: a guide names a
@@ -13,6 +14,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -38,6 +40,7 @@ class Standing(Struct, frozen=True):
     merit: float | None
     eligible: bool  # could be the answer: best tier, not dominated, within the share of the best merit
     dominated_by: str | None  # the plan of the same tier, or the equal, that beats it most
+    just_met: bool = False  # meets stated targets without room, where one that has room costs little more
     stands_in_for: str | None = None  # on the answer: the plan that came first, and that this one beats
 
 
@@ -49,6 +52,7 @@ class Standings(Struct, frozen=True):
     merits: Numbers  # infinite where there is none
     eligible: Flags
     dominated_by: Codes  # row of the plan that beats it, or NONE
+    just_met: Flags  # meets stated targets without room, where one that has room costs little more
     stands_in_for: int = NONE  # the row that came first, and that the answer beats
 
     @property
@@ -66,6 +70,7 @@ class Standings(Struct, frozen=True):
             None if np.isinf(self.merits[row]) else known(self.merits[row]),
             bool(self.eligible[row]) and by == NONE,
             None if by == NONE else ids[by],
+            bool(self.just_met[row]),
             None if replaced == NONE else ids[replaced],
         )
 
@@ -83,6 +88,9 @@ def choose(contenders: Contenders, objective: Objective) -> Standings:
     dominated = dominated_in_tier(c, ranks, objective)
     outweighing = np.full(size, NONE) if objective.stated else outweighed(c, ranks, objective)
     pool = _pool(c, ranks, dominated, outweighing, objective.preference_share)
+    by_evidence = np.lexsort(_evidence(c, merits))
+    just_met = _just_met(c, pool, merits, objective, by_evidence, outweighing)
+    pool &= ~just_met
     limit = np.inf
     if objective.stated and pool.any():
         limit = merits[pool].min() * (1 + objective.preference_share) * (1 + _CLOSE)
@@ -93,8 +101,6 @@ def choose(contenders: Contenders, objective: Objective) -> Standings:
         eligible &= ~(c.measures.time > c.measures.time[best] * (1 + objective.preference_share) * (1 + _CLOSE))
     if objective.stated and objective.cost_exponent:
         eligible &= ~larger_for_nothing(c, eligible, objective.dominance_margin)
-    evidence = (c.traits.place, c.traits.vram_gb, c.traits.count, merits, -np.round(c.score, 6))
-    by_evidence = np.lexsort(evidence)
     first = next((row for row in by_evidence.tolist() if eligible[row]), NONE)
     answer, replaced = first, NONE
     if first != NONE and outweighing[first] != NONE:
@@ -111,8 +117,30 @@ def choose(contenders: Contenders, objective: Objective) -> Standings:
     behind = np.where(after, merits, 0.0)
     group = np.where(after, 2, group)
     upper = np.where(group == 0, 0, tiers[:, 2] * 2 + tiers[:, 3])
-    order = np.lexsort((*evidence, behind, upper, group, tiers[:, 0] * 2 + tiers[:, 1]))
-    return Standings(order, tiers, merits, eligible, dominated, replaced)
+    order = np.lexsort((*_evidence(c, merits), behind, upper, group, tiers[:, 0] * 2 + tiers[:, 1]))
+    return Standings(order, tiers, merits, eligible, dominated, just_met & (dominated == NONE), replaced)
+
+
+def _evidence(c: Contenders, merits: Numbers) -> tuple[NDArray[Any], ...]:
+    """The keys by which evidence puts plans in order, the last one first."""
+    return c.traits.place, c.traits.vram_gb, c.traits.count, merits, -np.round(c.score, 6)
+
+
+def _just_met(
+    c: Contenders, pool: Flags, merits: Numbers, objective: Objective, by_evidence: Codes, outweighing: Codes
+) -> Flags:
+    """The plans that meet stated targets without room, where that of the pool which would be taken costs little more.
+
+    By a stated objective that is the best with room, else the first by evidence that has room or what stands in for it.
+    """
+    roomy, without = pool & c.roomy, pool & ~c.roomy
+    if not without.any() or not roomy.any():
+        return np.zeros(len(c), np.bool_)
+    first = by_evidence[np.argmax(roomy[by_evidence])]
+    taken = first if outweighing[first] == NONE else outweighing[first]
+    merit = merits[roomy].min() if objective.stated else merits[taken]
+    found: Flags = without & (merit <= merits * (1 + objective.room_share) * (1 + _CLOSE))
+    return found
 
 
 def _tiers(c: Contenders, objective: Objective) -> NDArray[np.bool_]:

@@ -97,6 +97,7 @@ class Contenders(Struct, frozen=True):
     fallback: Flags
     in_card_band: Flags
     in_count_band: Flags
+    roomy: Flags  # meets what targets are stated with room, as far as that is known
 
     def __len__(self) -> int:
         """The number of plans."""
@@ -105,5 +106,5 @@ class Contenders(Struct, frozen=True):
     def take(self, rows: Codes) -> Contenders:
         """Some of the plans."""
         traits = self.traits.each(lambda column: column[rows])
-        flags = (self.proven, self.fallback, self.in_card_band, self.in_count_band)
+        flags = (self.proven, self.fallback, self.in_card_band, self.in_count_band, self.roomy)
         return Contenders(traits, self.measures.take(rows), self.score[rows], *(each[rows] for each in flags))

@@ -21,6 +21,9 @@ from whichgpu.engine.advisor.survey import MeasureColumns, Spread
 from whichgpu.engine.core import Numbers
 
 
+Mark = Literal["fallbacks", "card_bands", "count_bands"]
+
+
 class Said(Struct, frozen=True):
     """What the prefer rules that fired on a plan say of it."""
 
@@ -63,7 +66,7 @@ class Evidence:
         """What the rules say of a plan."""
         return self._said[int(self._which[row])]
 
-    def marked(self, by: Literal["fallbacks", "card_bands", "count_bands"]) -> NDArray[np.bool_]:
+    def marked(self, by: Mark) -> NDArray[np.bool_]:
         """The plans of which some rule says this."""
         return np.array([bool(getattr(said, by)) for said in self._said], np.bool_)[self._which]
 

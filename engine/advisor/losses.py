@@ -10,7 +10,7 @@ from msgspec import Struct
 from whichgpu.engine.advisor.outcome import Judged
 
 
-LossKind = Literal["unverified", "fallback", "guide_cards", "guide_counts", "dominated", "merit", "score"]
+LossKind = Literal["unverified", "fallback", "guide_cards", "guide_counts", "dominated", "room", "merit", "score"]
 
 #: Places of a tier, in its order, as the reasons for which a plan stands below another.
 PLACES: tuple[LossKind, ...] = ("unverified", "fallback", "guide_counts", "guide_cards")
@@ -51,6 +51,8 @@ def loss_of(entry: Judged, answer: Judged | None, judged: Sequence[Judged]) -> L
     if entry.standing.dominated_by is not None:
         by = next(other for other in judged if other.ranked.plan.id == entry.standing.dominated_by)
         return Loss("dominated", by, (), *_ratios(entry, by), behind=behind)
+    if entry.standing.just_met:
+        return Loss("room", answer, (), *_ratios(entry, answer), behind=behind)
     if not entry.standing.eligible:
         pool = [other for other in judged if other.standing.eligible]
         best = min(pool, key=lambda other: other.standing.merit or 0.0, default=answer)

@@ -28,6 +28,7 @@ class _Entry(FrozenModel):
     time_exponent: float
     gain_of_doubling: float
     preference_share: float
+    room_share: float
     sources: tuple[str, ...]
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import astuple
 
 from whichgpu.engine.advisor.choice import Standings, choose
 from whichgpu.engine.advisor.contenders import Contenders, Flags, traits_of
-from whichgpu.engine.advisor.evidence import Evidence
+from whichgpu.engine.advisor.evidence import Evidence, Mark
 from whichgpu.engine.advisor.outcome import Judged, PlanRound, Rejection, Unverified
 from whichgpu.engine.advisor.proof import Gap, missing_for_proof
 from whichgpu.engine.advisor.rank import Objective, Ranked
@@ -29,6 +29,10 @@ from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.core import Codes, Facts, FactTable, OnDemand, Value
 from whichgpu.engine.plans import Plan, PlanTable, Refusal, band_problems, through_gate
 from whichgpu.engine.rules import ResolvedFacts, Rule
+
+
+#: What rules say of a plan beside points.
+_MARKS: tuple[Mark, ...] = ("fallbacks", "card_bands", "count_bands")
 
 
 def run_round(
@@ -95,8 +99,9 @@ def run_round(
 
 def _contenders(plans: PlanTable, measures: MeasureColumns, evidence: Evidence, proven: Flags) -> Contenders:
     """What choosing reads of the plans that no rule rejects."""
-    marked = (evidence.marked(mark) for mark in ("fallbacks", "card_bands", "count_bands"))
-    return Contenders(traits_of(plans), measures, evidence.scores, proven, *marked)
+    fallback, in_card_band, in_count_band = map(evidence.marked, _MARKS)
+    roomy = ~plans.no("plan.meets_with_room")
+    return Contenders(traits_of(plans), measures, evidence.scores, proven, fallback, in_card_band, in_count_band, roomy)
 
 
 def _rules_against(stages: Stages, rejecting: TableRun, rows: Codes) -> list[tuple[Rule, ...]]:

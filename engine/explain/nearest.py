@@ -282,6 +282,8 @@ def _behind(entry: Judged, chosen: Judged, judged: Sequence[Judged]) -> float:
         behind += len(loss.rules)  # Each may wait for another fact.
     elif loss.kind == "dominated":
         behind += _BEATEN + _doublings(loss.cost_ratio) + _doublings(loss.time_ratio)
+    elif loss.kind == "room":
+        behind += _OUTSIDE
     elif loss.kind == "merit":
         behind += _OUTSIDE + _doublings(loss.merit_ratio)
     return behind

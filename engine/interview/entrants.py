@@ -56,6 +56,11 @@ class Entrant(Struct, frozen=True):
         return self.judged.ranked.plan.id
 
     @property
+    def roomy(self) -> bool:
+        """Whether it meets the stated targets with room, as far as that is known."""
+        return self.judged.facts.get("plan.meets_with_room") is not False
+
+    @property
     def figures_known(self) -> bool:
         """Whether its cost and time are computed."""
         return self.judged.measures.cost is not None and self.judged.measures.time is not None

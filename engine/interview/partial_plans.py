@@ -20,7 +20,16 @@ from whichgpu.engine.rules import spread
 
 #: Plan facts that choosing itself reads beside cost and time. Others matter only to rules that read them.
 RANKED_BY = frozenset(
-    {"plan.fits", "plan.joined_nodes", "plan.nodes", "plan.pcie_gpus", "plan.qps", "plan.replicas", "plan.usd_per_hour"}
+    {
+        "plan.fits",
+        "plan.joined_nodes",
+        "plan.meets_with_room",
+        "plan.nodes",
+        "plan.pcie_gpus",
+        "plan.qps",
+        "plan.replicas",
+        "plan.usd_per_hour",
+    }
 )
 #: Room for rounding where two scales are compared.
 _CLOSE = 1e-9

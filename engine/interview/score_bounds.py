@@ -100,6 +100,7 @@ class Field:
         for other in self.order.beating(self.leader):
             if self.order.beats(other, self.leader)[0]:
                 yield self._threat(other, self.order.tier_causes(self.leader, other))
+        yield from self._with_room()
         if not self.objective.stated:
             yield from self._standing_in()
             return
@@ -107,8 +108,26 @@ class Field:
         for other in self.others:
             if other.merits[0] * share >= self.leader.merits[1] or not self.order.against(self.leader, other)[1]:
                 continue
-            if not self.order.surely_beaten(other):
+            if not self._just_met_beside_the_leader(other) and not self.order.surely_beaten(other):
                 yield self._threat(other, self._standing_causes(other) | self._open_merit(other, self.leader))
+
+    def _with_room(self) -> Iterator[Threat]:
+        """The plans with room that could be preferred to a leader without."""
+        if self.leader.roomy:
+            return
+        for other in self.others:
+            near = other.roomy and other.merits[0] <= self._most_for_room(self.leader.merits[1])
+            if near and self.order.against(self.leader, other)[1] and not self.order.surely_beaten(other):
+                yield self._threat(other, self._standing_causes(other))
+
+    def _just_met_beside_the_leader(self, other: Entrant) -> bool:
+        """Whether a plan without room is passed over for the leader, or for another with room that costs less."""
+        taken = self.stand_in or self.leader
+        return self.leader.roomy and not other.roomy and taken.merits[1] <= self._most_for_room(other.merits[0])
+
+    def _most_for_room(self, merit: float) -> float:
+        """The merit up to which a plan with room is preferred to one without."""
+        return merit * (1 + self.objective.room_share) * (1 + _ROUNDING)
 
     def _threat(self, other: Entrant, causes: frozenset[str], gains: Mapping[str, float] | None = None) -> Threat:
         """A plan as a threat: the facts behind it, and what may put it out, each with the points that it could move."""
@@ -132,6 +151,7 @@ class Field:
         """Whether a plan that comes before the leader by tier or points is not the answer all the same."""
         return (
             other is self.stand_in
+            or (self._just_met_beside_the_leader(other) and self.order.always_level(self.leader, other))
             or self.order.surely_beaten(other)
             or self.order.surely_passed_over(other)
             or self._has_the_answer_for_stand_in(other)
@@ -166,7 +186,9 @@ class Field:
         """The merit beyond which a plan of the leader's tier cannot be the answer, whoever drops out."""
         if not self.objective.stated:
             return math.inf
-        best = min(entry.merits[1] for entry in (self.leader, *filter(self._stays_in_the_pool, self.others)))
+        pool = (self.leader, *filter(self._stays_in_the_pool, self.others))
+        # Beside plans with room those without do not count.
+        best = min(entry.merits[1] for entry in pool if entry.roomy or not self.leader.roomy)
         return best * (1 + self.objective.preference_share) * (1 + _ROUNDING)
 
     def _stays_in_the_pool(self, entry: Entrant) -> bool:

@@ -48,6 +48,7 @@ def fact_columns(
     precision: WordColumn,
     named: Bools,
     meets_target: Column | None,
+    meets_with_room: Column | None,
     goals: Goals,
 ) -> dict[str, Column]:
     """All ``plan.*`` facts up to the survey; names and units as in the architecture page.
@@ -62,6 +63,7 @@ def fact_columns(
         precision: of the weights, or of the arithmetic in training.
         named: of each GPU of the table, whether the user named it; one False where none is named.
         meets_target: None where no target is stated.
+        meets_with_room: the same with room beside every target.
         goals: that plans are judged by.
     """
     which, layouts = found.gpu, found.layouts
@@ -95,6 +97,8 @@ def fact_columns(
     facts |= _speed(found, goals)
     if meets_target is not None:
         facts["plan.meets_target"] = meets_target
+    if meets_with_room is not None:
+        facts["plan.meets_with_room"] = meets_with_room
     facts |= _cost(costs)
     facts["plan.power_w"] = NumberColumn(costs.power_w)
     return facts

@@ -17,7 +17,9 @@ ROUNDS = 8
 
 
 def counts_in_time(sizes: PlanSizes, which: Ints, smallest: Ints) -> Iterator[Picks]:
-    """The count of each GPU that meets the goals, or ends pre-training in the time people wait for; none where none is.
+    """The counts of each GPU that meet the goals, and meet them with room; none where none does.
+
+    Where nothing is stated it is the count that ends pre-training in the time people wait for.
 
     Args:
         sizes: of the job.
@@ -29,6 +31,7 @@ def counts_in_time(sizes: PlanSizes, which: Ints, smallest: Ints) -> Iterator[Pi
         if sizes.job.kind != "pretraining" or not sizes.job.train_tokens:
             return
         goals, why = goals._replace(hours=float(sizes.patience_hours)), "ends in bearable time"
+    roomy = sizes.goals_with_room if sizes.goals.stated else goals
     fabrics, fabric = sizes.columns.fabrics, sizes.columns.links.fabric[which]
     place, count = np.arange(len(which)), smallest
     for _ in range(ROUNDS):
@@ -36,8 +39,10 @@ def counts_in_time(sizes: PlanSizes, which: Ints, smallest: Ints) -> Iterator[Pi
         known = usual.fits & ~np.all([np.isnan(column) for column in usual.speed.values()], axis=0)
         short = missed(goals, usual.speed)
         yield picks_of(place, usual.layouts, why).take(known & ~short)
-        factor = np.broadcast_to(shortfall(goals, usual.speed), place.shape)
-        further = known & short & np.isfinite(factor)
+        factor = np.broadcast_to(
+            np.where(short, shortfall(goals, usual.speed), shortfall(roomy, usual.speed)), place.shape
+        )
+        further = known & missed(roomy, usual.speed) & np.isfinite(factor)
         place, count, factor = place[further], count[further], factor[further]
         least = np.maximum(count + 1, np.ceil(count * factor * 0.999).astype(np.int64))
         count = fabrics.rounded_up(fabric[place], least)

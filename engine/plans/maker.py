@@ -27,7 +27,7 @@ from whichgpu.engine.plans.needs import Needs
 from whichgpu.engine.plans.size_columns import SizeColumns
 from whichgpu.engine.plans.sizes import PlanSizes
 from whichgpu.engine.plans.table import PlanTable
-from whichgpu.engine.plans.targets import missed, undecided
+from whichgpu.engine.plans.targets import Goals, missed, undecided
 from whichgpu.engine.sizing import Floats, GpuTable, Ints, Job, JobSpeed, Layout, demand_of
 
 
@@ -163,7 +163,8 @@ class PlanMaker(PlanSizes):
             training=self.job.training,
             precision=self._precisions(gpus.gpus, found.gpu),
             named=np.array([gpu.id in self._named for gpu in gpus.gpus] if self._named else False, np.bool_),
-            meets_target=self._meets_target(found),
+            meets_target=self._meets(self.goals, found),
+            meets_with_room=self._meets(self.goals_with_room, found),
             goals=self.goals,
         )
 
@@ -248,10 +249,10 @@ class PlanMaker(PlanSizes):
         name = "tokens_per_s" if self.load_stated else "capacity_tokens_per_s"
         return found.speed.get(name, found.speed.get("tokens_per_s", np.nan))
 
-    def _meets_target(self, found: Found) -> Column | None:
-        if not self.goals.stated:
+    def _meets(self, goals: Goals, found: Found) -> Column | None:
+        if not goals.stated:
             return None
-        verdicts = missed(self.goals, found.speed), undecided(self.goals, found.speed)
+        verdicts = missed(goals, found.speed), undecided(goals, found.speed)
         too_bad, unknown = (np.broadcast_to(verdict, found.gpu.shape) for verdict in verdicts)
         return yes_no(~too_bad, too_bad | ~unknown)
 

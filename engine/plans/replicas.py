@@ -10,9 +10,10 @@ from whichgpu.engine.plans.in_time import ROUNDS
 from whichgpu.engine.plans.layouts import Layouts
 from whichgpu.engine.plans.needs import Choices
 from whichgpu.engine.plans.picks import Picks, grouped, not_beaten, picks_of, why_smallest
+from whichgpu.engine.plans.room import rounded_up
 from whichgpu.engine.plans.size_columns import capacity, mean_latency_ms, rate
 from whichgpu.engine.plans.sizes import PlanSizes
-from whichgpu.engine.plans.targets import missed, shortfall, times_missed
+from whichgpu.engine.plans.targets import Goals, missed, shortfall, times_missed
 from whichgpu.engine.sizing import Bools, Floats, Ints
 
 
@@ -43,7 +44,7 @@ class _Served(NamedTuple):
     """Numbers of replicas beside what decides whether they are worth a plan, a row for each."""
 
     picks: Picks
-    good: Bools  # meets the stated goals, as far as they are known
+    good: Ints  # 1 where it meets the stated goals, as far as they are known, 2 with room
     time: Floats  # of a request, or of a piece of work of a batch; NaN where it is not known
     rate: Floats
     kept: Bools  # worth a plan in any case
@@ -63,12 +64,15 @@ def serving(sizes: PlanSizes, which: Ints, smallest: Ints) -> Picks:
         smallest: the smallest count of each that fits.
     """
     replicas = _replicas(sizes, which, smallest)
-    needed = _needed(sizes, replicas, sizes.columns.fabrics.most[sizes.columns.links.fabric[replicas.gpu]])
+    limits = sizes.columns.fabrics.most[sizes.columns.links.fabric[replicas.gpu]]
+    needed = _needed(sizes, replicas, limits, sizes.goals)
     if sizes.goals.stated and (sizes.afield or "gpu_candidates" in sizes.facts):
         unmet = np.flatnonzero(~np.isin(replicas.place, replicas.place[needed > 0]))
         alone = replicas.take(unmet)
-        needed[unmet] = _needed(sizes, alone, _most_apart(sizes, alone))
-    served = _with_load(sizes, replicas, needed, smallest)
+        limits[unmet] = _most_apart(sizes, alone)
+        needed[unmet] = _needed(sizes, alone, limits[unmet], sizes.goals)
+    roomy = _needed(sizes, replicas._replace(least=np.maximum(replicas.least, needed)), limits, sizes.goals_with_room)
+    served = _with_load(sizes, replicas, needed, np.where(needed > 0, roomy, 0), smallest)
     picks = _worth_planning(sizes, served).picks
     least = smallest[picks.place]
     unforced = (picks.layouts.gpus == least) & ((picks.layouts.data == 1) | (not sizes.goals.stated))
@@ -125,9 +129,9 @@ def _most_apart(sizes: PlanSizes, replicas: _Replicas) -> Ints:
     return np.where((fabrics.machine[fabric] > 1) | sizes.afield, sizes.most_apart, fabrics.most[fabric])
 
 
-def _needed(sizes: PlanSizes, replicas: _Replicas, most: Ints) -> Ints:
+def _needed(sizes: PlanSizes, replicas: _Replicas, most: Ints, goals: Goals) -> Ints:
     """How many replicas meet the goals, from the least on, with at most so many GPUs; 0 where no number does."""
-    goals, least = sizes.goals, replicas.least
+    least = replicas.least
     if not goals.stated:
         return least
     needed, too_few, tried = np.zeros_like(least), least.copy(), least.copy()
@@ -142,13 +146,14 @@ def _needed(sizes: PlanSizes, replicas: _Replicas, most: Ints) -> Ints:
         slow = np.broadcast_to(times_missed(goals, speed), number.shape)
         needed[row] = np.where(enough, number, needed[row])
         too_few[row] = np.where(~enough & (slow | ~searching), number, too_few[row])
-        more = _more(sizes, speed, number, slow)
+        more = _more(sizes, speed, number, slow, goals)
         more = np.where(more * here.layouts.width > most[row], 0, more) if rounds < ROUNDS else np.zeros_like(more)
         # Between a number that is enough and one that is too few lies the fewest that is enough.
         between = np.where(needed[row] - too_few[row] > 1, (too_few[row] + needed[row]) // 2, 0)
         tried[row] = np.where(searching & ~enough, more, between)
         row = row[tried[row] > 0]
-    found: Ints = np.minimum(_steadied(needed), np.maximum(needed, most // replicas.layouts.width))
+    width, machine = replicas.layouts.width, sizes.columns.links.node_gpus[replicas.gpu]
+    found: Ints = np.minimum(rounded_up(needed, width, machine), np.maximum(needed, most // width))
     return found
 
 
@@ -185,20 +190,10 @@ def _halvings(low: Ints, high: Ints) -> tuple[Ints, Ints]:
     return place, tree[place, at]
 
 
-def _steadied(needed: Ints) -> Ints:
-    """Numbers of replicas rounded up, from sixteen on, to four binary digits: to steps of an eighth or less.
-
-    Rates are less certain than that; and a load that is a little larger then rarely takes another number.
-    """
-    step = 1 << np.maximum(np.frexp(needed)[1] - 4, 0)
-    found: Ints = -(-needed // step) * step
-    return found
-
-
-def _more(sizes: PlanSizes, speed: dict[str, Floats], number: Ints, slow: Bools) -> Ints:
+def _more(sizes: PlanSizes, speed: dict[str, Floats], number: Ints, slow: Bools, goals: Goals) -> Ints:
     """The next number of replicas to try; 0 where more of them do not help."""
     present = _present(sizes, speed)
-    factor = np.broadcast_to(shortfall(sizes.goals, speed), number.shape)
+    factor = np.broadcast_to(shortfall(goals, speed), number.shape)
     helps = np.isfinite(factor)
     faster = np.where(number < present, np.minimum(number * 2, present), 0)
     longer = np.maximum(number + 1, np.ceil(number * np.where(helps, factor, 0.0) * 0.999).astype(np.int64))
@@ -217,16 +212,18 @@ def _present(sizes: PlanSizes, speed: dict[str, Floats]) -> Ints:
     return np.maximum(sizes.job.concurrency, np.ceil(in_flight)).astype(np.int64)
 
 
-def _with_load(sizes: PlanSizes, replicas: _Replicas, needed: Ints, smallest: Ints) -> _Served:
+def _with_load(sizes: PlanSizes, replicas: _Replicas, needed: Ints, roomy: Ints, smallest: Ints) -> _Served:
     """Replicas as often as the goals need, then doubled while that makes answers, or a batch, faster by enough."""
     fabrics, fabric = sizes.columns.fabrics, sizes.columns.links.fabric[replicas.gpu]
     width, met = replicas.layouts.width, needed > 0
     first = np.where(met, needed, replicas.least)
     # Whole machines.
-    whole = fabrics.rounded_up(fabric, first * width)
-    whole = np.where(met & (whole > first * width) & (whole % width == 0), whole // width, 0)
+    roomy = np.where(roomy > first, roomy, 0)
+    asked = np.maximum(first, roomy)
+    whole = fabrics.rounded_up(fabric, asked * width)
+    whole = np.where(met & (whole > asked * width) & (whole % width == 0), whole // width, 0)
     # Doubled from either on: a looser target that fewer replicas meet then leaves whole machines among what is tried.
-    starts, inside = np.column_stack([first, whole]), np.minimum(fabrics.node_gpus, fabrics.most)[fabric]
+    starts, inside = np.column_stack([first, whole, roomy]), np.minimum(fabrics.node_gpus, fabrics.most)[fabric]
     doublings = max(0, int((inside // (first * width)).max(initial=0)).bit_length() - 1)
     numbers = starts[:, :, None] << np.arange(doublings + 1)
     more = numbers[:, :, 1:]
@@ -241,7 +238,7 @@ def _with_load(sizes: PlanSizes, replicas: _Replicas, needed: Ints, smallest: In
     found = replicas.take(row)
     layouts = found.times(numbers[row, start, doubling])
     speed = _speed(sizes, found, layouts.data)
-    faster = _faster(sizes, speed, 2 * row + start, doubling)
+    faster = _faster(sizes, speed, starts.shape[1] * row + start, doubling)
     if sizes.goals.stated:
         why = np.array("meets the target")
     else:
@@ -255,7 +252,9 @@ def _with_load(sizes: PlanSizes, replicas: _Replicas, needed: Ints, smallest: In
     # A model that is split anyway is often split once more, so that caches have room.
     least = smallest[found.place]
     roomier = (least > 1) & (found.layouts.width == 2 * least)
-    good = ~missed(sizes.goals, speed) if sizes.goals.stated else np.ones(len(row), np.bool_)
+    good = np.ones(len(row), np.int64)
+    if sizes.goals.stated:
+        good = (~missed(sizes.goals, speed)).astype(np.int64) + ~missed(sizes.goals_with_room, speed)
     picks = picks_of(found.place, layouts, np.where(met[row], why, alone))
     return _Served(picks, good, time, per_s, roomier | whole_machines).take(faster)
 

@@ -15,6 +15,7 @@ from whichgpu.engine.plans.ends import Ends, known_at
 from whichgpu.engine.plans.found import Found
 from whichgpu.engine.plans.layouts import Layouts, columns_of
 from whichgpu.engine.plans.measured import timed_run
+from whichgpu.engine.plans.room import with_room
 from whichgpu.engine.plans.size_columns import SizeColumns, Usual
 from whichgpu.engine.plans.targets import goals_of
 from whichgpu.engine.plans.topology import Fabric, fabric_of
@@ -59,6 +60,7 @@ class PlanSizes:
         demand = demand_of(job, facts)
         self.rate_stated = demand.rate is not None
         self.load_stated = self.rate_stated or not demand.capacity
+        self.goals_with_room = with_room(self.goals, rate_stated=self.rate_stated)
         self._workings = workings_of(knowledge, Terms(job, demand, self._desk, margin=self._margin))
         self._layouts: dict[tuple[str, int], Layout] = {}
 

@@ -147,9 +147,10 @@ def _plan(maker: PlanMaker, gpu: Gpu, part: Slice, single: Plan, count: int, car
         if name in single.facts:
             facts[name] = single.facts[name] * count
     if maker.goals.stated and speed is not None:
-        met = meets(maker.goals, speed.values)
-        if met is not None:
-            facts["plan.meets_target"] = met
+        for name, goals in (("plan.meets_target", maker.goals), ("plan.meets_with_room", maker.goals_with_room)):
+            met = meets(goals, speed.values)
+            if met is not None:
+                facts[name] = met
     usable = single.gpu.usable_gb
     return replace(
         whole,

@@ -59,7 +59,14 @@ class PlanTable(OnDemand[Plan]):
 
     def yes(self, name: str) -> NDArray[np.bool_]:
         """Where a fact is known to be true."""
+        return self._known_to_be(name, truth=True)
+
+    def no(self, name: str) -> NDArray[np.bool_]:
+        """Where a fact is known to be false."""
+        return self._known_to_be(name, truth=False)
+
+    def _known_to_be(self, name: str, *, truth: bool) -> NDArray[np.bool_]:
         column = self.facts.column(name)
         if not isinstance(column, WordColumn):
             return np.zeros(len(self), np.bool_)
-        return np.array([word is True for word in (*column.words, None)])[column.codes]
+        return np.array([word is truth for word in (*column.words, None)])[column.codes]

@@ -12,6 +12,10 @@ from whichgpu.engine.core import Facts, number
 from whichgpu.engine.sizing import PERCENTILE, Job, Targets, at_percentile, targets_of
 
 
+#: The facts that state what a plan is asked to reach.
+TARGETS = ("ttft_slo_ms", "tpot_slo_ms", "latency_slo_ms", "min_tokens_per_s", "peak_qps", "deadline_hours")
+
+
 class Goals(NamedTuple):
     """What a plan is asked to reach; None where nothing is."""
 
@@ -20,6 +24,7 @@ class Goals(NamedTuple):
     qps: float | None
     hours: float | None
     percentile: float = PERCENTILE  # at which the times are judged
+    borne: bool = False  # tokens are judged by what a plan can bear: of a stated load it gives no more than are asked
 
     @property
     def stated(self) -> bool:
@@ -105,7 +110,8 @@ def judged(goals: Goals, values: Mapping[str, Any], name: str) -> Any:
     if name.endswith("_ms"):
         return at_percentile(values, name, goals.percentile)
     if name == "tokens_per_s":  # Of an encoder those that it reads.
-        return values.get("input_tokens_per_s", values.get(name, math.nan))
+        served = values.get("capacity_tokens_per_s" if goals.borne else name, values.get(name, math.nan))
+        return values.get("input_tokens_per_s", served)
     return values.get(name, math.nan)
 
 

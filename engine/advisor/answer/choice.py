@@ -13,11 +13,16 @@ from whichgpu.engine.advisor.losses import PLACES, first_by_evidence, loss_of, r
 from whichgpu.engine.advisor.options import gain_of
 from whichgpu.engine.advisor.outcome import Judged, Outcome
 from whichgpu.engine.core import Facts
+from whichgpu.engine.plans import TARGETS
 from whichgpu.engine.rules import Rule, Vocabulary
 
 
 if TYPE_CHECKING:
     from whichgpu.engine.advisor.answer import plan_types
+
+
+#: Why a plan without room is passed over.
+ONLY_JUST = "it meets what is stated by less than that is known to, and the answer meets it with room for little more"
 
 
 def chosen_over(outcome: Outcome, rules: Mapping[str, Rule], vocabulary: Vocabulary) -> list[plan_types.ChosenOver]:
@@ -50,6 +55,7 @@ def preference_cost(outcome: Outcome) -> plan_types.PreferenceCost | None:
         for entry in outcome.judged
         if entry.standing.tier == answer.standing.tier
         and entry.standing.dominated_by is None
+        and not entry.standing.just_met
         and entry.standing.merit is not None
         and entry.standing.merit < answer.standing.merit
         and gain_of(entry.measures, answer.measures, outcome.objective) > 1
@@ -114,7 +120,7 @@ def _reason(entry: Judged, answer: Judged, outcome: Outcome) -> tuple[plan_types
         if mine and not its:
             rules = rules_behind(name, entry, first_by_evidence(answer, outcome.judged))
             return name, rules[0] if rules else None
-    return "evidence", None
+    return ("room" if entry.standing.just_met else "evidence"), None
 
 
 def _entry(
@@ -126,13 +132,14 @@ def _entry(
     if rule is None:
         gaps = [str(unverified_dict(gap, vocabulary)["text"]) for gap in entry.unverified]
         lacking = "; ".join(gaps) or f"not verified without {', '.join(entry.missing)}"
-        text = lacking if entry.missing else _because_of_evidence(entry, answer)
+        text = lacking if entry.missing else ONLY_JUST if reason == "room" else _because_of_evidence(entry, answer)
     elif reason == "fallback":
         text = fallback_text(rule, {**shared, **entry.facts}, vocabulary)
     else:
         first = first_by_evidence(answer, outcome.judged)
         text = because(rule, {**shared, **first.facts}, vocabulary)
-    stated = _stated(rule, outcome) if rule else list(entry.missing)
+    targets = [name for name in TARGETS if name in outcome.intake.facts] if reason == "room" else []
+    stated = _stated(rule, outcome) if rule else [*targets, *entry.missing]
     waits = sorted(f for f in rule.reads if f not in shared and "." not in f) if rule else []
     return {
         **_beside(entry, answer),

@@ -30,6 +30,7 @@ _BELOW = {
     "fallback": "it is chosen only where nothing else qualifies",
     "guide_cards": "the guides name other cards for the case",
     "guide_counts": "the guides name another count for the case",
+    "room": "it only just meets the stated targets, and another meets them with room for little more",
 }
 
 
@@ -160,6 +161,8 @@ def loss_text(
             text += f": {because(rule, facts, vocabulary).rstrip('.')}" if rule else ""
         case "dominated":
             text = f"{named(loss.to)} does the same work {_times(loss)}"
+        case "room":
+            text = f"it meets what is stated by less than that is known to, and {named(loss.to)} meets it with room"
         case "merit":
             text = _merit_text(loss, objective)
         case "score":

@@ -32,6 +32,7 @@ class Contender(Struct, frozen=True):
     fallback: bool
     in_card_band: bool
     in_count_band: bool
+    roomy: bool
 
     @property
     def id(self) -> str:
@@ -47,7 +48,7 @@ class Contender(Struct, frozen=True):
 
 
 def columns(entries: Sequence[Contender]) -> Contenders:
-    marks = ("proven", "fallback", "in_card_band", "in_count_band")
+    marks = ("proven", "fallback", "in_card_band", "in_count_band", "roomy")
     return Contenders(
         traits_of([entry.plan for entry in entries]),
         MeasureColumns.of([entry.measures for entry in entries]),
@@ -94,6 +95,7 @@ def contender(
     copies: int = 1,
     joined: int | None = None,
     bears: float | None = None,
+    roomy: bool = True,
 ) -> Contender:
     gpu = Gpu(id=name, family=family or name, series=name, name=name, vendor=vendor, vram_gb=vram, segment=segment)
     plan = Plan(
@@ -114,7 +116,7 @@ def contender(
         | ({} if bears is None else {"plan.qps": bears}),
     )
     measures = Measures(cost, time, usd_per_hour=hourly, felt_time=time)
-    return Contender(plan, measures, score, proven, fallback, cards, counts)
+    return Contender(plan, measures, score, proven, fallback, cards, counts, roomy)
 
 
 def stated(name: str) -> Objective:
@@ -431,6 +433,31 @@ def test_preferences_cost_a_share_of_the_time_whatever_fewer_gpus_are_forgiven(f
     assert answer([four, contender("other four", 4, 1.04, count=4, score=9)], fastest) == "other four"
 
 
+def test_what_only_just_meets_a_target_gives_way_to_what_meets_it_with_room(
+    cheapest: Objective, unstated: Objective
+) -> None:
+    just = contender("just", 10, 1, score=1, roomy=False)
+    near = contender("near", 10 * (1 + cheapest.room_share) - 0.1, 1)
+    found = standings([just, near], cheapest)
+    assert list(found) == ["near", "just"]
+    assert [standing.just_met for standing in found.values()] == [False, True]
+    far = contender("far", 10 * (1 + cheapest.room_share) + 0.1, 1)
+    assert answer([just, far], cheapest) == "just"
+    assert answer([just, near], unstated) == "near"
+    assert answer([just, contender("far", 10 * (1 + unstated.room_share) + 0.1, 1)], unstated) == "just"
+
+
+def test_preferences_choose_beside_the_best_that_has_room(cheapest: Objective) -> None:
+    """Whether a plan that only just meets a target is there or not, the others are compared alike."""
+    others = [contender("best", 11, 1), contender("liked", 11.9, 1, score=5)]
+    assert answer(others, cheapest) == "liked"
+    assert answer([*others, contender("just", 10, 1, roomy=False)], cheapest) == "liked"
+
+
+def test_what_is_clearly_beaten_has_no_use_of_its_room(cheapest: Objective) -> None:
+    assert answer([contender("just", 10, 1, roomy=False), contender("beaten", 11, 1.2)], cheapest) == "just"
+
+
 def test_ties_go_to_fewer_gpus_less_memory_and_the_name(cheapest: Objective) -> None:
     plans = [contender("b"), contender("a"), contender("c", count=2), contender("d", vram=16)]
     orders = {tuple(order(shuffled, cheapest)) for shuffled in itertools.permutations(plans)}
@@ -466,6 +493,7 @@ contenders = st.builds(
     counts=st.booleans(),
     count=st.sampled_from([1, 2, 4, 8]),
     segment=st.sampled_from(["datacenter", "consumer"]),
+    roomy=st.sampled_from([True, True, False]),
 )
 
 
@@ -518,7 +546,8 @@ def test_the_answer_is_never_dominated_within_its_tier(entries: list[Contender],
 def test_a_stated_objective_costs_no_more_than_its_share(entries: list[Contender], objective: Objective) -> None:
     found = standings(entries, objective)
     first = next(iter(found.values()))
-    rivals = [s.merit for s in found.values() if s.tier == first.tier and not s.dominated_by and s.merit is not None]
+    others = [s for s in found.values() if not s.dominated_by and not s.just_met]
+    rivals = [s.merit for s in others if s.tier == first.tier and s.merit is not None]
     if first.merit is not None:
         assert first.merit <= min(rivals) * (1 + objective.preference_share) + 1e-6
     else:

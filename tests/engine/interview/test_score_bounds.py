@@ -37,6 +37,7 @@ def judged_plan(
     family: str | None = None,
     hourly: float | None = None,
     count: int = 1,
+    roomy: bool = True,
 ) -> Judged:
     gpu = Gpu(id=name, family=family or name, series=name, name=name, vendor="nvidia", vram_gb=24, segment="datacenter")
     plan = Plan(f"{name}x1", gpu, count, 1, "none", "none", Layout(), None, None, None, Cost(), None, "one card")
@@ -44,12 +45,14 @@ def judged_plan(
     fallbacks, cards, counts = (("rule",) if mark else () for mark in marks)
     measures = Measures(*figures, usd_per_hour=hourly, felt_time=figures[1])
     missing = () if proven else ("plan.latency_ms",)
-    return Judged(ranked, {}, Resolution(()), missing, (), measures, fallbacks, cards, counts)
+    facts = {"plan.meets_with_room": roomy}
+    return Judged(ranked, facts, Resolution(()), missing, (), measures, fallbacks, cards, counts)
 
 
 def chosen_of(judged: list[Judged], objective: Objective) -> list[Judged]:
     marks = [[entry.ranked.proven for entry in judged]]
     marks += [[bool(getattr(entry, name)) for entry in judged] for name in ("fallbacks", "card_bands", "count_bands")]
+    marks.append([bool(entry.facts["plan.meets_with_room"]) for entry in judged])
     contenders = Contenders(
         traits_of([entry.ranked.plan for entry in judged]),
         MeasureColumns.of([entry.measures for entry in judged]),
@@ -79,7 +82,7 @@ def rivalry_of(ordered: list[Judged], leaving: set[str], objective: Objective) -
 
 
 def objective_of(*, stated: bool, cost: float = 1, time: float = 1) -> Objective:
-    return Objective("o", cost, time, 1, 0.25, 2, 0.5, 0.4, 0, 2, 0.25, 0.05, "", "", "", (), stated)
+    return Objective("o", cost, time, 1, 0.25, 0.3, 2, 0.5, 0.4, 0, 2, 0.25, 0.05, "", "", "", (), stated)
 
 
 @settings(max_examples=400, deadline=None)
@@ -93,6 +96,7 @@ def objective_of(*, stated: bool, cost: float = 1, time: float = 1) -> Objective
             st.sampled_from(["a", "b", "c"]),
             st.sampled_from([None, None, 1.0, 3.0]),
             st.sampled_from([1, 2]),
+            st.sampled_from([True, True, False]),
         ),
         min_size=2,
         max_size=7,
@@ -102,15 +106,27 @@ def objective_of(*, stated: bool, cost: float = 1, time: float = 1) -> Objective
     st.sets(st.integers(1, 6), max_size=4),
 )
 def test_without_threats_the_front_runner_stays_whoever_drops_out(
-    plans: list[tuple[tuple[float | None, float | None], float, tuple[bool, bool, bool], bool, str, float | None, int]],
+    plans: list[
+        tuple[tuple[float | None, float | None], float, tuple[bool, bool, bool], bool, str, float | None, int, bool]
+    ],
     stated: bool,
     exponents: tuple[float, float],
     places: set[int],
 ) -> None:
     objective = objective_of(stated=stated, cost=exponents[0], time=exponents[1])
     judged = [
-        judged_plan(f"gpu-{index}", figures, score, marks, proven=proven, family=family, hourly=hourly, count=count)
-        for index, (figures, score, marks, proven, family, hourly, count) in enumerate(plans)
+        judged_plan(
+            f"gpu-{index}",
+            figures,
+            score,
+            marks,
+            proven=proven,
+            family=family,
+            hourly=hourly,
+            count=count,
+            roomy=roomy,
+        )
+        for index, (figures, score, marks, proven, family, hourly, count, roomy) in enumerate(plans)
     ]
     ordered = chosen_of(judged, objective)
     leaving = {ordered[place].ranked.plan.id for place in places if place < len(ordered)}

@@ -6,6 +6,7 @@ good as the best of all.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable
 
@@ -242,3 +243,32 @@ def test_a_stated_count_is_split_in_every_way_that_is_worth_it() -> None:
     assert Layout(tensor=8) in layouts
     training = maker_of({"task": "full_finetuning", "num_gpus": 8}, "llama-3.1-8b")
     assert len(configurations_of_count(training, position(training, H100), 8).place) == 1
+
+
+@pytest.mark.parametrize(
+    ("facts", "target", "values", "model"),
+    [
+        (
+            {"task": "inference", "input_tokens": 1000, "output_tokens": 200},
+            "peak_qps",
+            (20.0, 40.0, 60.0),
+            "qwen2.5-32b",
+        ),
+        ({"task": "inference", "concurrency": 64}, "latency_slo_ms", (6000.0, 8000.0), "llama-3.1-8b"),
+        ({"task": "pretraining", "train_tokens_b": 20.0}, "deadline_hours", (24.0, 60.0, 100.0, 200.0), "qwen2.5-0.5b"),
+    ],
+)
+def test_what_just_meets_a_target_stands_beside_what_meets_it_with_room(
+    facts: Facts, target: str, values: tuple[float, ...], model: str
+) -> None:
+    beside = 0
+    for value, gpu_id in itertools.product(values, GPUS):
+        plans = planned(maker_of({**facts, target: value}, model), gpu_id)
+        meeting = [plan for plan in plans if plan.facts.get("plan.meets_target") is True]
+        just, roomy = (
+            [plan.count for plan in meeting if plan.facts["plan.meets_with_room"] is room] for room in (False, True)
+        )
+        assert roomy or not meeting
+        beside += bool(just) and min(just) < max(roomy)
+    # Of some card both are planned.
+    assert beside
