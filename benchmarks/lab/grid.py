@@ -55,6 +55,7 @@ SHIPPED: tuple[Cell, ...] = (
 def every_cell() -> Iterator[Cell]:
     """The full grid: about 190 cells, 45 minutes of CPU."""
     yield from shared_tokens()
+    yield from frameworks()
     for architecture in _ARCHITECTURES:
         masks = ("sdpa", "eager")
         for recipe in _RECIPES:
@@ -72,6 +73,14 @@ def every_cell() -> Iterator[Cell]:
                 yield architecture, Technique(tensor=tensor)
 
 
+def frameworks() -> Iterator[Cell]:
+    """Modules of frameworks that bring their own."""
+    for framework in ("litgpt", "torchtune"):
+        for targets in ("", "qv", "all-linear"):
+            yield framework, Technique(targets=targets)
+    yield "litgpt", Technique(targets="qv", adapter_dropout=0.05)
+
+
 def shared_tokens() -> Iterator[Cell]:
     """Sequence parallelism beside a tensor split, and context parallelism."""
     for checkpointing in ("none", "selective", "full"):
@@ -81,8 +90,6 @@ def shared_tokens() -> Iterator[Cell]:
             for way in ("ring", "gather", "ulysses"):
                 if checkpointing != "selective":  # Operators inside a ring's own function are its author's to keep.
                     yield "llama", Technique(checkpointing=checkpointing, context=ranks, context_by=way)
-    for ranks in (2, 4):
-        yield "llama", Technique("autocast", tensor=ranks, sequence="megatron")
 
 
 #: Whole steps of published architectures: name, architecture, dimensions, technique.

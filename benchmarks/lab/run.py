@@ -120,7 +120,10 @@ def _keep(
         return
     try:
         row = {**known, **made(), "trace": _TRACED_BY[part], **_other_versions(found)}
-    except RuntimeError as error:  # A cell that fake tensors cannot trace is named, and the others go on.
+    except (
+        RuntimeError,
+        ImportError,
+    ) as error:  # What cannot be traced is named, and the others go on.
         print(f"not traced: {known}: {str(error).splitlines()[0][:120]}", flush=True)
         return
     found[part].append(row)

@@ -30,6 +30,14 @@ LEARNED_POSITIONS = {"gpt2": 0, "gpt_bigcode": 0, "opt": 2, "mpnet": 0, "electra
 LEARNED_POSITIONS |= {"bert": 2, "roberta": 1, "xlm-roberta": 1, "camembert": 1, "distilbert": 0}
 ENCODERS = BERTS | {"electra", "nomic_bert", "modernbert"}
 ENCODER_DECODERS = frozenset(("t5", "mt5", "umt5", "bart", "mbart", "pegasus"))
+#: Query and keys are normalised (q_norm, k_norm in the modules of transformers 5.24); configurations seldom say so.
+QK_NORMS = frozenset(
+    (
+        *("apertus", "dots1", "exaone4", "exaone4_5_text", "gemma3", "gemma3_text", "gemma3n_text", "gemma4_text"),
+        *("minimax_m2", "olmo2", "olmo3", "olmoe", "qwen3", "qwen3_moe", "qwen3_next", "qwen3_5_text"),
+        *("qwen3_5_moe_text", "qwen3_vl_text", "qwen3_vl_moe_text", "step3p7"),
+    )
+)
 NO_MLP = ATTENTION_FREE | {"nemotron-nas"}
 #: What is read by the keys that most decoders share. Of other kinds the same is assumed, and said to be.
 KNOWN = (

@@ -15,6 +15,7 @@ from whichgpu.engine.catalogue.config_kinds import (
     LEARNED_POSITIONS,
     NO_MLP,
     NOT_GATED,
+    QK_NORMS,
     QKV_BIAS,
     TIED,
     WITHOUT_GATE,
@@ -100,6 +101,7 @@ def _spec(reader: ConfigReader, identity: str, *, multimodal: bool) -> ModelSpec
         max_context=reader.maybe("max_position_embeddings", "max_seq_len", "n_positions", "n_ctx", "seq_length"),
         gated_mlp=_gated(reader, kind),
         tied_embeddings=reader.flag("tie_word_embeddings", default=kind in TIED),
+        qk_norm=reader.flag("use_qk_norm", "qk_layernorm", default=kind in QK_NORMS),
         bias="all" if kind in ALL_BIAS else "qkv" if has_qkv_bias else "none",
         learned_positions=_learned_positions(reader, kind),
         decoder_layers=reader.maybe("num_decoder_layers", "decoder_layers")

@@ -40,6 +40,7 @@ class Shape(Struct, frozen=True):
     sparse_layers: float  # that have routed experts
     known: bool  # dimensions come from the catalogue
     exact: bool  # the parameter count was computed from the dimensions
+    qk_norm: bool = False  # query and keys are normalised, head by head
 
     @property
     def body(self) -> float:
@@ -125,6 +126,7 @@ def _published(model: ModelSpec, stated_b: float | None, active_b: float | None)
         sparse_layers=_sparse_layers(model, min(1.0, params / expert_params)) if expert_params else 0.0,
         known=True,
         exact=exact,
+        qk_norm=model.qk_norm,
     )
 
 
