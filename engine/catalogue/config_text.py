@@ -21,6 +21,7 @@ from whichgpu.engine.catalogue.config_kinds import (
     WITHOUT_GATE,
 )
 from whichgpu.engine.catalogue.config_layers import counted, draft_parameters, tower_parameters
+from whichgpu.engine.catalogue.config_quantisation import native_precision, unread
 from whichgpu.engine.catalogue.config_reader import ATTENTION_FREE, ConfigReader, layer_kinds
 from whichgpu.engine.catalogue.model import Mla, ModelKind, ModelSpec
 
@@ -54,6 +55,9 @@ def text_spec(reader: ConfigReader, identity: str, outer: ConfigReader) -> Model
         whole = outer.word("model_type")
         note = f"model_type {whole!r} is not known: what is not its language model is read as encoders, or not seen"
         spec = replace(spec, notes=(note,))
+    unread_format = unread(reader)
+    if unread_format:
+        spec = replace(spec, notes=(*spec.notes, unread_format))
     count = counted(reader, spec)
     if count is None:
         return spec
@@ -112,7 +116,7 @@ def _spec(reader: ConfigReader, identity: str, *, multimodal: bool) -> ModelSpec
         linear_layers=spread.linear,
         moe=experts_of(reader, layers),
         mla=mla,
-        native_precision=_native_precision(reader),
+        native_precision=native_precision(reader),
         dims_partial=spread.unclear,
         sources=("config.json",),
     )
@@ -193,29 +197,3 @@ def _mla(reader: ConfigReader) -> Mla | None:
         qk_nope_head_dim=reader.count("qk_nope_head_dim"),
         v_head_dim=reader.count("v_head_dim"),
     )
-
-
-def _native_precision(reader: ConfigReader) -> str | None:
-    """How the weights are stored, where that is not as their floats: from the quantization block of any maker."""
-    block = reader.nested("quantization_config")
-    method = block.word("quant_method").replace("_", "-")
-    bits = block.maybe("bits", "w_bit")
-    if method in {"awq", "gptq"}:
-        return f"{method}-int{bits or 4}"
-    if method == "bitsandbytes":
-        return "nf4" if block.flag("load_in_4bit", "_load_in_4bit", default=False) else "int8"
-    if method == "modelopt" or block.word("quant_algo"):
-        return _of_words(block.word("quant_algo"))
-    if method == "compressed-tensors":
-        group = next((group for group in block.nested("config_groups").groups()), None)
-        weights = group.nested("weights") if group else block
-        if weights.word("type") == "float" and weights.maybe("num_bits") == 8:
-            return "fp8"
-        named = _of_words(block.word("format"))
-        return named or ({4: "int4", 8: "int8"}.get(weights.maybe("num_bits") or 0))
-    return method if method in {"fp8", "mxfp4", "nvfp4"} else "fp8" if method == "fbgemm-fp8" else None
-
-
-def _of_words(text: str) -> str | None:
-    plain = text.casefold()
-    return next((name for name in ("nvfp4", "mxfp4", "fp8") if name in plain), None)
