@@ -93,8 +93,10 @@ def _bars(judged: Judged, trusted: list[Residual]) -> list[tuple[object, ...]]:
     for group, limit in ALLOWED.items():
         mine = [residual for residual in trusted if residual.score.group == group]
         mine = mine or [residual for residual in judged.residuals if residual.score.group == group]
+        if not mine:
+            continue  # A file of one's own may hold no such run.
         found = median_like_error([residual.score for residual in mine])
-        name = f"{group}, trust {mine[0].score.trust}" if mine else group
+        name = f"{group}, trust {mine[0].score.trust}"
         rows.append((f"{name}, {len(mine)} runs, median error", f"at most {limit:g} %", f"{found:.1f}", found <= limit))
     inside, width = judged.inside(trusted), judged.width(trusted)
     ran = [score.right for score in judged.fits if score.kind in {"fits", "memory"}]

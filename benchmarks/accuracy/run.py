@@ -14,6 +14,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1])]
 
+from blind import blind_page
 from judged import judge, page
 from reference import published_runs, released_runs, runs_of
 from report import report
@@ -25,7 +26,8 @@ def main(arguments: list[str]) -> int:
     if "--rows" in arguments:
         print(page(judge(runs_of(Path(arguments[arguments.index("--rows") + 1])), apart=True)))
         return 0
-    text = report(compute(), page(judge([*published_runs(), *released_runs()])))
+    judged = page(judge([*published_runs(), *released_runs()])) + "\n" + blind_page()
+    text = report(compute(), judged)
     path = HERE / "REPORT.md"
     if "--check" in arguments:
         return 0 if path.exists() and path.read_text(encoding="utf-8") == text else 1

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from transformers_traced import Dims, Technique, step
+from frameworks import framework_step
+from tracer import Step
+from transformers_traced import Dims, Technique, step as transformers_step
 
 
 #: The dimensions that bytes are proportional to, each by its name in the table.
@@ -58,6 +60,16 @@ def features(architecture: str, dims: Dims, technique: Technique, tokens: float)
     }
 
 
+#: Frameworks whose own modules are traced.
+FRAMEWORKS = frozenset(("litgpt", "torchtune"))
+
+
+def step(architecture: str, dims: Dims, layers: int, technique: Technique) -> Step:
+    """Bytes of a step of a module of transformers, or of a framework that brings its own."""
+    traced = framework_step if architecture in FRAMEWORKS else transformers_step
+    return traced(architecture, dims, layers, technique)
+
+
 def per_token(architecture: str, dims: Dims, technique: Technique) -> tuple[float, float]:
     """Bytes per token that one more layer keeps and that one layer works with: slopes in tokens.
 
@@ -99,7 +111,7 @@ def _at(architecture: str, dims: Dims, technique: Technique) -> dict[str, float]
 
 def _free(architecture: str) -> frozenset[str]:
     """Dimensions that an architecture lets vary by themselves."""
-    return frozenset() if architecture in {"gpt-neox", "bert", "vit"} else frozenset({"head_dim"})
+    return frozenset() if architecture in {"gpt-neox", "bert", "vit", "torchtune"} else frozenset({"head_dim"})
 
 
 def used(architecture: str, technique: Technique) -> list[str]:
@@ -107,6 +119,8 @@ def used(architecture: str, technique: Technique) -> list[str]:
     names = ["hidden", "feed_forward", "heads"]
     if _free(architecture):
         names += ["query", "keys_values"]
+    if architecture == "torchtune":  # Heads are as wide as the hidden states share out, keys may be fewer.
+        names += ["keys_values"]
     if architecture == "mixtral":
         names += ["routed"]
     return names + (["scores"] if technique.attention == "eager" else [])

@@ -18,6 +18,8 @@ SAMPLE: tuple[Cell, ...] = (
     ("llama", Technique(attention="eager")),
     ("llama", Technique(targets="all-linear")),
     ("mixtral", Technique()),
+    ("llama", Technique(tensor=2, sequence="dtensor")),
+    ("llama", Technique(context=2, context_by="ring")),
 )
 #: Cells of which the tables that are shipped were made; the rest of the grid was not run for them.
 SHIPPED: tuple[Cell, ...] = (
@@ -51,7 +53,9 @@ SHIPPED: tuple[Cell, ...] = (
 
 
 def every_cell() -> Iterator[Cell]:
-    """The full grid: about 180 cells, 45 minutes of CPU."""
+    """The full grid: about 190 cells, 45 minutes of CPU."""
+    yield from shared_tokens()
+    yield from frameworks()
     for architecture in _ARCHITECTURES:
         masks = ("sdpa", "eager")
         for recipe in _RECIPES:
@@ -67,6 +71,25 @@ def every_cell() -> Iterator[Cell]:
                         yield architecture, Technique(checkpointing=checkpointing, targets=targets, dora=dora)
             for tensor in (2, 4):
                 yield architecture, Technique(tensor=tensor)
+
+
+def frameworks() -> Iterator[Cell]:
+    """Modules of frameworks that bring their own."""
+    for framework in ("litgpt", "torchtune"):
+        for targets in ("", "qv", "all-linear"):
+            yield framework, Technique(targets=targets)
+    yield "litgpt", Technique(targets="qv", adapter_dropout=0.05)
+
+
+def shared_tokens() -> Iterator[Cell]:
+    """Sequence parallelism beside a tensor split, and context parallelism."""
+    for checkpointing in ("none", "selective", "full"):
+        for ranks in (2, 4):
+            for sequence in ("", "megatron", "dtensor"):
+                yield "llama", Technique(checkpointing=checkpointing, tensor=ranks, sequence=sequence)
+            for way in ("ring", "gather", "ulysses"):
+                if checkpointing != "selective":  # Operators inside a ring's own function are its author's to keep.
+                    yield "llama", Technique(checkpointing=checkpointing, context=ranks, context_by=way)
 
 
 #: Whole steps of published architectures: name, architecture, dimensions, technique.

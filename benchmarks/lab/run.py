@@ -27,15 +27,20 @@ warnings.simplefilter("ignore")
 import diffusers
 import peft
 import torch
-import torchvision
 import transformers
 from fitting import layer
 from grid import SAMPLE, SAMPLE_STEPS, SHIPPED, STEPS, every_cell
-from pictures import NETWORKS, SAMPLE_NETWORKS, Network, network_row
 from prompts import PROMPTS, prompt_row
 from sharded import SHARDED, sharded_row
 from tracer import Step
 from transformers_traced import step
+
+
+try:
+    import torchvision
+    from pictures import NETWORKS, SAMPLE_NETWORKS, Network, network_row
+except ImportError:  # There is none for every build of PyTorch: networks of pictures stay as they are written.
+    torchvision, NETWORKS, SAMPLE_NETWORKS = None, (), ()
 
 
 FILE = HERE.parents[1] / "knowledge" / "activation_traces.yaml"
@@ -68,7 +73,7 @@ def main() -> int:
     found: dict[str, Any] = {"layers": [], "steps": [], "networks": [], "sharded": [], "prompts": []}
     if options.write and FILE.exists():
         found |= {part: rows for part, rows in yaml.safe_load(FILE.read_text(encoding="utf-8")).items() if rows}
-    found["made_with"] = _versions()
+    found["made_with"] = found.get("made_with") or _versions()
     for network in networks:
         _keep(
             found, "networks", {"network": network.name, **_trained(network)}, options, lambda n=network: network_row(n)
@@ -114,8 +119,11 @@ def _keep(
     if any(all(row.get(name) == value for name, value in known.items()) for row in found[part]):
         return
     try:
-        row = {**known, **made(), "trace": _TRACED_BY[part]}
-    except RuntimeError as error:  # A cell that fake tensors cannot trace is named, and the others go on.
+        row = {**known, **made(), "trace": _TRACED_BY[part], **_other_versions(found)}
+    except (
+        RuntimeError,
+        ImportError,
+    ) as error:  # What cannot be traced is named, and the others go on.
         print(f"not traced: {known}: {str(error).splitlines()[0][:120]}", flush=True)
         return
     found[part].append(row)
@@ -135,7 +143,15 @@ _TRACED_BY = {
 
 
 def _versions() -> dict[str, str]:
-    return {module.__name__: str(module.__version__) for module in (torch, transformers, peft, diffusers, torchvision)}
+    modules = (torch, transformers, peft, diffusers, torchvision)
+    return {module.__name__: str(module.__version__) for module in modules if module is not None}
+
+
+def _other_versions(found: dict[str, Any]) -> dict[str, Any]:
+    """What a row was made with, where it is not what the table says of all rows."""
+    mine = _versions()
+    apart = {name: version for name, version in mine.items() if found["made_with"].get(name) != version}
+    return {"made_with": apart} if apart else {}
 
 
 def _dumped(found: dict[str, Any]) -> str:
@@ -160,8 +176,10 @@ def _compared(found: dict[str, Any]) -> int:
     ):
         for row in found[part]:
             mine = [old for old in held.get(part) or () if all(old.get(k) == row.get(k) for k in _NAMES if k in row)]
-            if mine:
-                worst = max(worst, _apart(mine[0][key], row[key]))
+            apart = _apart(mine[0][key], row[key]) if mine else 0.0
+            if apart > _SAME:
+                print(f"{100 * apart:.1f} % from the table: {mine[0][key]}, now {row}")
+            worst = max(worst, apart)
     print(f"differ from {FILE.name} by at most {100 * worst:.2f} %")
     return int(worst > _SAME)
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.distributed.tensor import DTensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -67,8 +68,9 @@ class LiveStorages(TorchDispatchMode):
         self.now = self.peak = 0
 
     def see(self, tensor: torch.Tensor) -> None:
-        """Count the storage of a tensor if it is new."""
-        storage = tensor.untyped_storage()
+        """Count the storage of a tensor if it is new: of one that is split over ranks, this rank's piece."""
+        piece = tensor._local_tensor if isinstance(tensor, DTensor) else tensor
+        storage = piece.untyped_storage()
         key = storage._cdata
         if key in self.live:
             return
@@ -87,6 +89,8 @@ class LiveStorages(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run an operator and see what it returns."""
+        if any(issubclass(kind, DTensor) for kind in types):
+            return NotImplemented  # It comes again, in operators over this rank's pieces.
         found = func(*args, **(kwargs or {}))
         for leaf in tree_leaves(found):
             if isinstance(leaf, torch.Tensor):

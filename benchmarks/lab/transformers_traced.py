@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import peft
 import torch
 import transformers
+from parallel import attention_over, ranks, split_as_dtensors, split_as_megatron
 from torch.nn import functional
 from torch.utils.checkpoint import create_selective_checkpoint_contexts
 from tracer import Step, fake_device, faked, trace
@@ -66,6 +67,9 @@ class Technique:
     loss: str = "none"  # none: a sum over hidden states; whole, chunked, fused
     optimizer: str = ""  # none: one step without
     tensor: int = 1  # ranks over which a layer is split: each traces its own piece
+    sequence: str = ""  # dtensor, megatron: those ranks share the tokens between split matrices
+    context: int = 1  # ranks that share a sequence: ``Dims.seq`` is what one of them holds
+    context_by: str = ""  # ring, gather, ulysses
 
     def named(self) -> dict[str, Any]:
         """What differs from plain training in 16 bits."""
@@ -105,9 +109,9 @@ def config(architecture: str, dims: Dims, layers: int, attention: str) -> Any:
 
 def step(architecture: str, dims: Dims, layers: int, technique: Technique) -> Step:
     """Bytes of one training step."""
-    if technique.tensor > 1:
+    over = technique.tensor
+    if over > 1 and technique.sequence != "dtensor":
         # A rank's piece of a layer that is split by columns, then rows: whole width outside, a share of it inside.
-        over = technique.tensor
         inner = replace(dims, heads=dims.heads // over, kv_heads=max(1, dims.kv_heads // over))
         dims = replace(inner, intermediate=dims.intermediate // over)
     # sdpa reaches the kernel of flash attention only without a mask.
@@ -118,13 +122,27 @@ def step(architecture: str, dims: Dims, layers: int, technique: Technique) -> St
         module = _module(architecture, described, kind)
         if technique.targets:
             module = _adapted(module, technique)
-    with fake_device():
+    if technique.context > 1:
+        module.config._attn_implementation = attention_over(technique.context_by, technique.context)
+    with ExitStack() as held:
+        mesh = held.enter_context(ranks(over)) if technique.sequence == "dtensor" else None
+        held.enter_context(fake_device())
         faked(module)
         module.train()
+        if mesh is not None:
+            split_as_dtensors(module.model, mesh)
+        elif technique.sequence:
+            split_as_megatron(module.model, over)
         _recompute(module, technique)
-        inputs = _inputs(architecture, dims, kind)
+        inputs = _shared(dims, over, kind) if technique.sequence else _inputs(architecture, dims, kind)
         loss = lambda: _loss(architecture, module, inputs, dims, technique)  # noqa: E731
         return trace(module, loss, _OPTIMIZERS[technique.optimizer])
+
+
+def _shared(dims: Dims, over: int, kind: torch.dtype) -> dict[str, torch.Tensor]:
+    """What the first layer gets where ranks share the tokens; places are those of all of them."""
+    share = torch.zeros(dims.batch, dims.seq // over, dims.hidden, dtype=kind, requires_grad=True)
+    return {"inputs_embeds": share, "position_ids": torch.arange(dims.seq).unsqueeze(0)}
 
 
 def _module(architecture: str, described: Any, kind: torch.dtype) -> torch.nn.Module:

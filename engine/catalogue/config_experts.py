@@ -55,13 +55,16 @@ def _shared_experts(reader: ConfigReader, width: int | None) -> int | None:
 
 def _dense_layers(reader: ConfigReader, layers: int | None) -> tuple[int, int]:
     """How many layers have no experts, and one in how many of the others has them."""
+    named = reader.words("mlp_layer_types")  # As transformers 5 writes it: dense or sparse, one for each layer.
+    if named:
+        return named.count("dense"), 1
     flags = reader.numbers("moe_layer_freq")
     if flags and layers:  # One figure for each layer.
         return layers - sum(flags[:layers]), 1
     listed = reader.numbers("moe_layers") or reader.numbers("moe_layers_enum")
-    named = [int(part) for part in reader.word("moe_layers_enum").split(",") if part.strip().isdigit()]
-    if layers and (listed or named):
-        return layers - len(listed or named), 1
+    split = [int(part) for part in reader.word("moe_layers_enum").split(",") if part.strip().isdigit()]
+    if layers and (listed or split):
+        return layers - len(listed or split), 1
     first = reader.maybe("first_k_dense_replace", "moe_layer_start_index", "num_dense_layers") or 0
     first = first or len(reader.numbers("mlp_only_layers"))
     return first, reader.maybe("interleave_moe_layer_step", "decoder_sparse_step", "expert_layer_period") or 1

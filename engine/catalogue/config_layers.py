@@ -1,4 +1,4 @@
-"""Parameters of layers that a model's dimensions alone do not tell: linear attention, state spaces, gates, towers.
+"""Parameters of layers that a model's dimensions alone do not tell: linear attention, state spaces, towers.
 
 Every formula is the shapes of the layer's matrices as the classes of transformers make them; biases and norms of less
 than a thousandth of a layer are left out.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from whichgpu.engine.catalogue.config_attention import attention_change
 from whichgpu.engine.catalogue.config_reader import ATTENTION_FREE, ConfigReader
 from whichgpu.engine.catalogue.model import ModelSpec
 from whichgpu.engine.catalogue.parameters import ParameterCount, parameter_count
@@ -27,9 +28,10 @@ def counted(reader: ConfigReader, spec: ModelSpec) -> ParameterCount | None:
     mixer = _mixer(reader, spec) if linear else 0
     if mixer is None:
         return None
-    attended = spec.layers - linear
     change = linear * mixer - linear * count.attention // spec.layers
-    change += attended * _attention_extra(reader, spec) + _wide_layers(reader, spec, count) + _inputs(reader, spec)
+    if reader.word("model_type") == "falcon_h1":  # A state space beside the attention of every layer.
+        change += spec.layers * (_mamba2(reader, spec.hidden or 0) or 0)
+    change += attention_change(reader, spec, count) + _inputs(reader, spec) + _narrow_embedding(reader, spec)
     mlp = _second_mlp(reader, spec)
     return replace(
         count,
@@ -114,6 +116,8 @@ def _mixer(reader: ConfigReader, spec: ModelSpec) -> int | None:
         return _delta_net(reader, hidden)
     if reader.content.get("linear_attn_config"):
         return _key_wise_delta(reader.nested("linear_attn_config"), hidden)
+    if reader.maybe("linear_num_heads"):
+        return _key_wise_delta(reader, hidden, "linear_")
     return _mamba1(reader, hidden) if kind in {"jamba", "mamba", "falcon_mamba"} else _mamba2(reader, hidden)
 
 
@@ -126,9 +130,9 @@ def _delta_net(reader: ConfigReader, hidden: int) -> int:
     return hidden * (2 * keys + 3 * values + 2 * value_heads) + convolution
 
 
-def _key_wise_delta(inner: ConfigReader, hidden: int) -> int:
+def _key_wise_delta(inner: ConfigReader, hidden: int, prefix: str = "") -> int:
     """Kimi Delta Attention: three projections with convolutions, gates of low or full rank, an output."""
-    dim, heads = inner.count("head_dim") or 0, inner.count("num_heads") or 0
+    dim, heads = inner.count(f"{prefix}head_dim") or 0, inner.count(f"{prefix}num_heads") or 0
     wide = dim * heads
     gates = 2 * hidden * wide if inner.flag("use_full_rank_gate", default=False) else 2 * (hidden * dim + dim * wide)
     return 4 * hidden * wide + gates + hidden * heads + 3 * wide * (inner.maybe("short_conv_kernel_size") or 4)
@@ -145,37 +149,16 @@ def _mamba1(reader: ConfigReader, hidden: int) -> int:
 
 
 def _mamba2(reader: ConfigReader, hidden: int) -> int | None:
-    heads = reader.maybe("mamba_num_heads", "mamba_n_heads")
-    dim = reader.maybe("mamba_head_dim", "mamba_d_head")
+    alone = reader.word("model_type") in ATTENTION_FREE  # Then heads without a further name are its own.
+    heads = reader.maybe("mamba_num_heads", "mamba_n_heads") or (reader.maybe("num_heads") if alone else None)
+    dim = reader.maybe("mamba_head_dim", "mamba_d_head") or (reader.maybe("head_dim") if alone else None)
     if heads is None:
         return None
     inner = heads * dim if dim else hidden * (reader.maybe("mamba_expand", "expand") or 2)
     groups = reader.maybe("n_groups", "mamba_n_groups") or 1
-    mixed = inner + 2 * groups * (reader.maybe("ssm_state_size", "mamba_d_state") or 128)
+    mixed = inner + 2 * groups * (reader.maybe("ssm_state_size", "mamba_d_state", "state_size") or 128)
     kernel = reader.maybe("conv_kernel", "mamba_d_conv") or 4
     return hidden * (inner + mixed + heads) + mixed * (kernel + 1) + 3 * heads + inner + inner * hidden
-
-
-def _attention_extra(reader: ConfigReader, spec: ModelSpec) -> int:
-    """What a layer with attention has beside its four matrices: a gate on its output, an indexer of keys."""
-    hidden, inner = spec.hidden or 0, (spec.heads or 0) * (spec.head_dim or 0)
-    gated = reader.flag("attn_output_gate", "attention_output_gate", "mla_use_output_gate", default=False)
-    gate = hidden * inner if gated or reader.word("model_type") == "qwen3_next" else 0
-    heads, dim = reader.maybe("index_n_heads"), reader.maybe("index_head_dim")
-    if heads and dim and spec.mla:
-        gate += (spec.mla.q_lora_rank or hidden) * heads * dim + hidden * (dim + heads)
-    return gate
-
-
-def _wide_layers(reader: ConfigReader, spec: ModelSpec, count: ParameterCount) -> int:
-    """Gemma 4: layers with full attention have heads, and key-value heads, of another width than the others."""
-    dim, heads, hidden = reader.maybe("global_head_dim"), spec.heads or 0, spec.hidden or 0
-    if not dim or not spec.layers or spec.full_attention_layers is None:
-        return 0
-    kv_heads = reader.maybe("num_global_key_value_heads") or spec.kv_heads or heads
-    shared = reader.flag("attention_k_eq_v", default=False)  # Keys serve as values too.
-    each = 2 * hidden * heads * dim + (1 if shared else 2) * hidden * kv_heads * dim
-    return spec.full_attention_layers * (each - count.attention // spec.layers)
 
 
 def _inputs(reader: ConfigReader, spec: ModelSpec) -> int:
@@ -185,6 +168,14 @@ def _inputs(reader: ConfigReader, spec: ModelSpec) -> int:
         return 0
     rows = reader.maybe("vocab_size_per_layer_input") or spec.vocab or 0
     return layers * width * (rows + hidden + 2 * hidden)
+
+
+def _narrow_embedding(reader: ConfigReader, spec: ModelSpec) -> int:
+    """ELECTRA: embeddings narrower than the layers, and a projection from one to the other."""
+    width, hidden = reader.maybe("embedding_size"), spec.hidden or 0
+    if not width or width == hidden:
+        return 0
+    return ((spec.vocab or 0) + (spec.learned_positions or 0)) * (width - hidden) + width * hidden
 
 
 def _second_mlp(reader: ConfigReader, spec: ModelSpec) -> int:
@@ -211,25 +202,39 @@ def tower_parameters(reader: ConfigReader, hidden: int) -> int:
     return total
 
 
+_GLM_TOWERS = ("glm4v", "glm46v", "glm_ocr", "glmga")
+
+
 def _vision(outer: ConfigReader, tower: ConfigReader, hidden: int) -> int:
     width = tower.maybe("hidden_size", "embed_dim", "width", "vt_hidden_size")
     layers = tower.maybe("depth", "num_hidden_layers", "layers", "vt_num_hidden_layers")
     if not width or not layers:
         return 0
-    if tower.maybe("embed_dim") and tower.word("model_type") in {"qwen2_vl", ""} and "mlp_ratio" in tower.content:
+    if (
+        tower.maybe("embed_dim")
+        and tower.word("model_type") in {"qwen2_vl", "qwen2_vl_vision", ""}
+        and "mlp_ratio" in tower.content
+    ):
         width = tower.maybe("embed_dim") or width
     ratio = tower.content.get("mlp_ratio")
     inner = tower.maybe("intermediate_size", "vt_intermediate_size")
     inner = inner or int(width * (ratio if isinstance(ratio, int | float) else 4))
+    merged = inner  # GLM-4V: the width of what joins places; the blocks' own is that of what comes out.
+    if tower.word("model_type").startswith(_GLM_TOWERS):
+        inner = tower.maybe("out_hidden_size") or inner
     patch = tower.maybe("patch_size") or 14
     kind = tower.word("model_type")
-    gated = kind in {"pixtral", "qwen2_5_vl", "exaone4_5_vision", "gemma4_vision"} or (
-        "fullatt_block_indexes" in tower.content and not kind
+    gated = (
+        kind in {"pixtral", "qwen2_5_vl", "exaone4_5_vision", "gemma4_vision"}
+        or kind.startswith(_GLM_TOWERS)
+        or ("fullatt_block_indexes" in tower.content and not kind)
     )
     inner_attention = tower.maybe("qkv_hidden_size") or (tower.maybe("head_dim") or 0) * (
         tower.maybe("num_attention_heads", "num_heads") or 0
     )
-    attention = 4 * width * (inner_attention or width)
+    heads = tower.maybe("num_attention_heads", "num_heads") or 1
+    grouped = (tower.maybe("num_key_value_heads") or heads) / heads  # keys and values of so many of the query heads
+    attention = int((2 + 2 * grouped) * width * (inner_attention or width))
     blocks = (layers + (tower.maybe("num_global_layers") or 0)) * (
         attention + (3 if gated else 2) * width * inner + 4 * width
     )
@@ -239,6 +244,10 @@ def _vision(outer: ConfigReader, tower: ConfigReader, hidden: int) -> int:
         places = (image // patch) ** 2
     frames = tower.maybe("temporal_patch_size") or 1
     embeddings = 3 * patch * patch * frames * width + (places or 0) * width
+    if kind.startswith(_GLM_TOWERS):
+        out = tower.maybe("out_hidden_size") or hidden
+        merge = tower.maybe("spatial_merge_size") or 2
+        return blocks + embeddings + merge * merge * width * out + out * out + 3 * out * merged
     return blocks + embeddings + _projector(outer, tower, width, hidden)
 
 
@@ -251,10 +260,11 @@ def _projector(outer: ConfigReader, tower: ConfigReader, width: int, hidden: int
         return merged * width + hidden * (width + hidden)
     if kind.startswith("gemma"):
         return width * hidden
-    if kind == "mllama":
-        return (tower.maybe("vision_output_dim") or width) * hidden
-    if kind == "internvl":
-        return 4 * width * hidden + hidden * hidden
+    if kind.startswith("step3"):  # Two convolutions of three places, each to half the side and twice the width.
+        return 9 * (2 + 8) * width * width + 4 * width * hidden
+    if kind in {"mllama", "internvl"}:
+        twice = kind == "internvl"
+        return (tower.maybe("vision_output_dim") or (4 if twice else 1) * width) * hidden + twice * hidden * hidden
     if merge > 1:
         deep = tower.content.get("deepstack_visual_indexes")
         times = 1 + (len(deep) if isinstance(deep, list) else 0)

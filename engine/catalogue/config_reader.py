@@ -74,6 +74,7 @@ class ConfigReader(Struct, frozen=True):
     def blocks(self) -> str:
         """The letters of layers that are each one thing alone (Nemotron-H): M, *, - or E; nothing for others."""
         letters = {"mamba": "M", "attention": "*", "mlp": "-", "moe": "E"}
+        letters |= {"linear_attention": "M", "full_attention": "*"}  # as transformers 5 writes them
         listed = self.words("layers_block_type")
         return self.word("hybrid_override_pattern") or "".join(letters.get(word, "?") for word in listed)
 
@@ -154,6 +155,9 @@ def layer_kinds(reader: ConfigReader, kind: str, layers: int | None) -> LayerKin
     hybrid = _hybrid(reader, kind, layers)
     if hybrid is not None:
         return hybrid
+    flags = reader.numbers("hybrid_layer_pattern")  # MiMo-V2: one for each layer within the window.
+    if flags:
+        return _kinds(len(flags) - sum(flags), sum(flags), 0, window)
     context = reader.maybe("max_position_embeddings")
     if layers is None or window is None or (context and window >= context):
         return LayerKinds()  # A window as wide as the context limits nothing.

@@ -5,131 +5,29 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from whichgpu.engine.catalogue.config_experts import experts_of
+from whichgpu.engine.catalogue.config_kinds import (
+    ALL_BIAS,
+    ENCODER_DECODERS,
+    ENCODERS,
+    FALCONS,
+    KNOWN,
+    KNOWN_WHOLES,
+    LEARNED_POSITIONS,
+    NO_MLP,
+    NOT_GATED,
+    QK_NORMS,
+    QKV_BIAS,
+    TIED,
+    WITHOUT_GATE,
+)
 from whichgpu.engine.catalogue.config_layers import counted, draft_parameters, tower_parameters
+from whichgpu.engine.catalogue.config_quantisation import native_precision, unread
 from whichgpu.engine.catalogue.config_reader import ATTENTION_FREE, ConfigReader, layer_kinds
 from whichgpu.engine.catalogue.model import Mla, ModelKind, ModelSpec
 
 
-#: Series that are built alike in what their configurations leave out.
-_FALCONS = frozenset(("RefinedWeb", "RefinedWebModel", "falcon"))
-_BERTS = frozenset(("bert", "camembert", "distilbert", "mpnet", "roberta", "xlm-roberta"))
-_GPTS = frozenset(("bloom", "gpt2", "gpt_bigcode", "opt", "starcoder2"))
-_UNTIED = frozenset(("codegen", "electra", "gpt_neox", "gptj", "phi", "phi-msft"))
-_GEMMAS = frozenset(("gemma", "gemma2", "gemma3", "gemma3_text", "gemma3n_text", "gemma4_text"))
-_NO_GATE = frozenset(("apertus", "gpt_neo", "mbart", "mpt", "nemotron", "nemotron_h", "nomic_bert", "whisper"))
-
-_NOT_GATED = _FALCONS | _BERTS | _GPTS | _UNTIED | _NO_GATE
-_ALL_BIAS = _BERTS | _GPTS | _UNTIED | {"gpt_oss"}
-_QKV_BIAS = frozenset(("qwen", "qwen2", "qwen2_moe", "qwen2_vl", "qwen2_5_vl", "glm", "glm4_moe", "chatglm"))
-_TIED = (
-    _FALCONS
-    | _BERTS
-    | _GPTS
-    | _GEMMAS
-    | {"cohere", "cohere2", "lfm2", "lfm2_moe", "mamba", "mamba2", "minicpm", "mpt", "t5"}
-)
-_LEARNED_POSITIONS = {"gpt2": 0, "gpt_bigcode": 0, "opt": 2, "mpnet": 0, "electra": 2}
-#: Their table of positions, and the kinds of segments beside it.
-_LEARNED_POSITIONS |= {"bert": 2, "roberta": 1, "xlm-roberta": 1, "camembert": 1, "distilbert": 0}
-_ENCODERS = _BERTS | {"electra", "nomic_bert", "modernbert"}
-_ENCODER_DECODERS = frozenset(("t5", "mt5", "umt5", "bart", "mbart", "pegasus"))
-_NO_MLP = ATTENTION_FREE | {"nemotron-nas"}
-#: What is read by the keys that most decoders share. Of other kinds the same is assumed, and said to be.
-_KNOWN = (
-    frozenset(
-        [
-            "arcee",
-            "baichuan",
-            "bailing_moe",
-            "chatglm",
-            "cohere",
-            "cohere2",
-            "dbrx",
-            "deepseek",
-            "deepseek_v2",
-            "deepseek_v3",
-            "deepseek_v32",
-            "dots1",
-            "ernie4_5",
-            "ernie4_5_moe",
-            "exaone4",
-            "exaone4_5_text",
-            "falcon_h1",
-            "falcon_mamba",
-            "glm",
-            "glm4",
-            "glm4_moe",
-            "glm_moe_dsa",
-            "gpt_neo",
-            "gpt_oss",
-            "granite",
-            "granitemoe",
-            "granitemoehybrid",
-            "hunyuan_v1_dense",
-            "hunyuan_v1_moe",
-            "internlm",
-            "internlm2",
-            "internlm3",
-            "jamba",
-            "kimi_k2",
-            "kimi_linear",
-            "lfm2",
-            "lfm2_moe",
-            "llama",
-            "llama4_text",
-            "mamba",
-            "mamba2",
-            "mimo",
-            "mimo_v2_flash",
-            "minicpm",
-            "minimax",
-            "minimax_m1",
-            "minimax_m2",
-            "minimax_m3",
-            "ministral3",
-            "mistral",
-            "mixtral",
-            "mllama_text_model",
-            "mpt",
-            "nemotron",
-            "nemotron-nas",
-            "nemotron_h",
-            "olmo",
-            "olmo2",
-            "olmo3",
-            "olmoe",
-            "orion",
-            "phi3",
-            "phi3_v",
-            "phi3small",
-            "phi4mm",
-            "phimoe",
-            "qwen",
-            "qwen2",
-            "qwen2_5_vl",
-            "qwen2_5_vl_text",
-            "qwen2_moe",
-            "qwen2_vl",
-            "qwen2_vl_text",
-            "qwen3",
-            "qwen3_5_moe_text",
-            "qwen3_5_text",
-            "qwen3_moe",
-            "qwen3_next",
-            "qwen3_vl_moe_text",
-            "qwen3_vl_text",
-            "seed_oss",
-            "smollm3",
-            "stablelm",
-            "step3p7",
-            "solar",
-        ]
-    )
-    | _NOT_GATED
-    | _GEMMAS
-    | _ENCODERS
-    | _ENCODER_DECODERS
-)
+#: The last two are of BART and its like, whose encoder and decoder each have their own.
+HEADS = ("num_attention_heads", "n_heads", "n_head", "num_heads", "encoder_attention_heads", "decoder_attention_heads")
 
 
 def text_spec(reader: ConfigReader, identity: str, outer: ConfigReader) -> ModelSpec:
@@ -146,11 +44,20 @@ def text_spec(reader: ConfigReader, identity: str, outer: ConfigReader) -> Model
         for key in ("vision_config", "visual", "audio_config", "sound_config", "img_processor")
     )
     spec = _spec(reader, identity, multimodal=towers or reader.content is not outer.content)
+    if reader.content is not outer.content:  # What the whole says of its head stands over what its text part says.
+        spec = replace(spec, tied_embeddings=outer.flag("tie_word_embeddings", default=bool(spec.tied_embeddings)))
     reader.finish()
     kind = reader.word("model_type")
-    if kind not in _KNOWN:
+    if kind not in KNOWN:
         note = f"model_type {kind!r} is not known: read as a decoder with gated feed-forward parts from the usual keys"
         spec = replace(spec, notes=(note,))
+    elif (towers or reader.content is not outer.content) and outer.word("model_type") not in KNOWN_WHOLES:
+        whole = outer.word("model_type")
+        note = f"model_type {whole!r} is not known: what is not its language model is read as encoders, or not seen"
+        spec = replace(spec, notes=(note,))
+    unread_format = unread(reader)
+    if unread_format:
+        spec = replace(spec, notes=(*spec.notes, unread_format))
     count = counted(reader, spec)
     if count is None:
         return spec
@@ -165,18 +72,25 @@ def text_spec(reader: ConfigReader, identity: str, outer: ConfigReader) -> Model
     return replace(spec, params_b=round(total / 1e9, 9), active_params_b=active, components_b=named)
 
 
-def _spec(reader: ConfigReader, identity: str, *, multimodal: bool) -> ModelSpec:
+def _series(reader: ConfigReader) -> str:
+    """The kind of model, or BERT for a kind that is not known but has BERT's segments of a text."""
     kind = reader.word("model_type")
+    return "bert" if kind not in KNOWN and "type_vocab_size" in reader.content else kind
+
+
+def _spec(reader: ConfigReader, identity: str, *, multimodal: bool) -> ModelSpec:
+    kind = _series(reader)
     layers = reader.maybe("num_hidden_layers", "n_layers", "n_layer", "num_layers", "num_decoder_layers")
+    layers = layers or reader.maybe("encoder_layers", "decoder_layers")
     layers = layers or len(reader.blocks()) or reader.count("num_hidden_layers", "n_layers", "n_layer")
     hidden = reader.count("hidden_size", "d_model", "n_embd", "dim")
-    heads = None if kind in ATTENTION_FREE else reader.count("num_attention_heads", "n_heads", "n_head", "num_heads")
+    heads = None if kind in ATTENTION_FREE else reader.count(*HEADS)
     vocab = reader.count("vocab_size", "padded_vocab_size", "n_vocab")
     mla = _mla(reader)
     kv_heads = _kv_heads(reader, kind, heads)
     spread = layer_kinds(reader, kind, layers)
     qkv_keys = ("attention_bias", "qkv_bias", "add_qkv_bias", "use_qkv_bias")
-    has_qkv_bias = reader.flag(*qkv_keys, default=kind in _QKV_BIAS)
+    has_qkv_bias = reader.flag(*qkv_keys, default=kind in QKV_BIAS)
     return ModelSpec(
         id=identity,
         name=identity,
@@ -190,27 +104,28 @@ def _spec(reader: ConfigReader, identity: str, *, multimodal: bool) -> ModelSpec
         vocab=vocab,
         max_context=reader.maybe("max_position_embeddings", "max_seq_len", "n_positions", "n_ctx", "seq_length"),
         gated_mlp=_gated(reader, kind),
-        tied_embeddings=reader.flag("tie_word_embeddings", default=kind in _TIED),
-        bias="all" if kind in _ALL_BIAS else "qkv" if has_qkv_bias else "none",
+        tied_embeddings=reader.flag("tie_word_embeddings", default=kind in TIED),
+        qk_norm=reader.flag("use_qk_norm", "qk_layernorm", default=kind in QK_NORMS),
+        bias="all" if kind in ALL_BIAS else "qkv" if has_qkv_bias else "none",
         learned_positions=_learned_positions(reader, kind),
         decoder_layers=reader.maybe("num_decoder_layers", "decoder_layers")
-        or (layers if kind in _ENCODER_DECODERS else None),
+        or (layers if kind in ENCODER_DECODERS else None),
         sliding_window=spread.window,
         full_attention_layers=spread.full,
         sliding_layers=spread.sliding,
         linear_layers=spread.linear,
         moe=experts_of(reader, layers),
         mla=mla,
-        native_precision=_native_precision(reader),
+        native_precision=native_precision(reader),
         dims_partial=spread.unclear,
         sources=("config.json",),
     )
 
 
 def _model_kind(reader: ConfigReader, kind: str, *, multimodal: bool) -> ModelKind:
-    if kind in _ENCODER_DECODERS or reader.flag("is_encoder_decoder", default=False):
+    if kind in ENCODER_DECODERS or reader.flag("is_encoder_decoder", default=False):
         return "encoder_decoder"
-    if kind in _ENCODERS:
+    if kind in ENCODERS:
         return "encoder"
     return "multimodal" if multimodal else "llm"
 
@@ -220,7 +135,7 @@ def _kv_heads(reader: ConfigReader, kind: str, heads: int | None) -> int | None:
     stated = stated or reader.maybe("num_attention_groups", "num_query_groups")
     stated = stated or reader.nested("attn_config").maybe("kv_n_heads")
     new_falcon = reader.flag("new_decoder_architecture", default=False)
-    if kind in _FALCONS and not new_falcon:
+    if kind in FALCONS and not new_falcon:
         return 1 if reader.flag("multi_query", default=True) else heads
     if kind == "gpt_bigcode" and reader.flag("multi_query", default=True):
         return 1
@@ -237,7 +152,7 @@ def _head_dim(reader: ConfigReader, hidden: int | None, heads: int | None, *, ha
 def _intermediate(reader: ConfigReader, kind: str, hidden: int | None) -> int | None:
     stated = reader.maybe("intermediate_size_mlp", "dense_intermediate_size")  # Beside the experts' intermediate_size.
     keys = ("intermediate_size", "ffn_hidden_size", "n_inner", "d_ff", "ffn_dim", "ffn_hidden_dim", "block_ff_dim")
-    stated = stated or reader.maybe(*keys)
+    stated = stated or reader.maybe(*keys, "encoder_ffn_dim", "decoder_ffn_dim")
     if stated is not None:
         if reader.flag("block_auto_adjust_ff_dim", default=False):  # LFM2: two thirds of it, in whole blocks.
             block = reader.maybe("block_multiple_of") or 256
@@ -248,9 +163,9 @@ def _intermediate(reader: ConfigReader, kind: str, hidden: int | None) -> int | 
     if nested is not None:
         return nested
     ratio = reader.maybe("expansion_ratio") or 4
-    if kind in _NOT_GATED and hidden:
+    if kind in NOT_GATED and hidden:
         return ratio * hidden
-    if reader.maybe("moe_intermediate_size", "expert_ffn_hidden_size") is None and kind not in _NO_MLP:
+    if reader.maybe("moe_intermediate_size", "expert_ffn_hidden_size") is None and kind not in NO_MLP:
         reader.required("intermediate_size")
     return None
 
@@ -259,14 +174,16 @@ def _gated(reader: ConfigReader, kind: str) -> bool:
     projection = reader.word("feed_forward_proj")
     if projection:
         return projection.startswith("gated")
-    return kind not in _NOT_GATED and kind not in _ENCODER_DECODERS
+    if reader.word("hidden_act") in WITHOUT_GATE:
+        return False
+    return kind not in NOT_GATED and kind not in ENCODER_DECODERS
 
 
 def _learned_positions(reader: ConfigReader, kind: str) -> int | None:
-    if kind not in _LEARNED_POSITIONS:
+    if kind not in LEARNED_POSITIONS:
         return None
     rows = reader.maybe("max_position_embeddings", "n_positions", "n_ctx")
-    return rows + _LEARNED_POSITIONS[kind] if rows else None
+    return rows + LEARNED_POSITIONS[kind] if rows else None
 
 
 def _mla(reader: ConfigReader) -> Mla | None:
@@ -280,29 +197,3 @@ def _mla(reader: ConfigReader) -> Mla | None:
         qk_nope_head_dim=reader.count("qk_nope_head_dim"),
         v_head_dim=reader.count("v_head_dim"),
     )
-
-
-def _native_precision(reader: ConfigReader) -> str | None:
-    """How the weights are stored, where that is not as their floats: from the quantization block of any maker."""
-    block = reader.nested("quantization_config")
-    method = block.word("quant_method").replace("_", "-")
-    bits = block.maybe("bits", "w_bit")
-    if method in {"awq", "gptq"}:
-        return f"{method}-int{bits or 4}"
-    if method == "bitsandbytes":
-        return "nf4" if block.flag("load_in_4bit", "_load_in_4bit", default=False) else "int8"
-    if method == "modelopt" or block.word("quant_algo"):
-        return _of_words(block.word("quant_algo"))
-    if method == "compressed-tensors":
-        group = next((group for group in block.nested("config_groups").groups()), None)
-        weights = group.nested("weights") if group else block
-        if weights.word("type") == "float" and weights.maybe("num_bits") == 8:
-            return "fp8"
-        named = _of_words(block.word("format"))
-        return named or ({4: "int4", 8: "int8"}.get(weights.maybe("num_bits") or 0))
-    return method if method in {"fp8", "mxfp4", "nvfp4"} else "fp8" if method == "fbgemm-fp8" else None
-
-
-def _of_words(text: str) -> str | None:
-    plain = text.casefold()
-    return next((name for name in ("nvfp4", "mxfp4", "fp8") if name in plain), None)

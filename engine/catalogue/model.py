@@ -134,6 +134,7 @@ class ModelSpec(FrozenModel):
     max_context: int | None = None
     gated_mlp: bool | None = None
     tied_embeddings: bool | None = None
+    qk_norm: bool = False  # query and keys are normalised before attention
     bias: Literal["none", "qkv", "all"] = "none"  # which linear layers have one
     learned_positions: int | None = None  # rows of a learned position table
     decoder_layers: int | None = None  # encoder-decoder: ``layers`` are the encoder's

@@ -55,6 +55,8 @@ class PlainCode(FrozenModel):
     eager_before: str  # attention is eager unless stated
     score_bytes: float  # of a prompt under eager attention
     tuples_before: str  # old and new cache are both there in a step
+    whole_logits_before: str  # the head answers for every token of a prompt
+    logit_bytes: float  # of such an answer, in 16 bits and copied in 32
     source: str
 
 

@@ -72,6 +72,15 @@ class Framework(FrozenModel):
     fuses_attention: bool = False  # whatever the model's own code does
     quantizes_experts: bool | None = None  # also where these are one table for each layer; None: not known
     rollout: str | None = None  # of the ways to answer prompts under ``rollouts``
+    adapter_dropout: bool = False  # before each adapter, whose mask is kept
+    keeps_32bit_norms: bool = False  # what norms scale, in 32 bits
+    query_elements: float | None = None  # that attention keeps for each number of the query, keys copied for all heads
+    keeps_chunks: bool = False  # a chunked loss holds all chunks until the backward pass
+    keeps_gathered: bool = False  # sequence parallelism keeps inputs gathered, not each rank's share
+    keeps_quantized_inputs: bool = False  # of every 4-bit matrix, as bitsandbytes did up to 0.42
+    exchanges_heads: bool = False  # context parallelism has each rank attend for its heads over all tokens (Ulysses)
+    recomputes_attention: bool = False  # selective checkpointing makes the scores of attention anew, nothing else
+    unties_head: bool = False  # a head that is tied to the embedding is a matrix of its own
     shards_weights: bool = True  # weights may be spread over data ranks (ZeRO-3, FSDP), or wait in host memory
     source: str
 
@@ -88,7 +97,6 @@ class Training(FrozenModel):
     logit_bytes_16bit: Constant
     chunked_loss_chunks: Constant
     attention_score_bytes: Constant
-    selective_share: Constant
     largest_layer_bytes: Constant
     fetched_layer_bytes: Constant
     adapter_bytes: Constant

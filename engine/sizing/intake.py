@@ -6,9 +6,12 @@ import re
 from collections.abc import Container
 from typing import TypeVar, assert_never
 
+from msgspec.structs import replace
+
 from whichgpu.engine.catalogue import Family, ModelSpec, job_of_name, job_profile, profile_of
 from whichgpu.engine.core import Facts
 from whichgpu.engine.sizing.band_constants import memory_bands
+from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.intake_serving import serving_of
 from whichgpu.engine.sizing.intake_training import training_of
 from whichgpu.engine.sizing.job import Job, Kind
@@ -65,6 +68,9 @@ def job_from_facts(facts: Facts, model: ModelSpec | None, *, assumed: Container[
     shape = shape_of(model, params_b, active_b) if family in TRANSFORMERS else None
     if shape is not None and shape.exact:
         params_b = shape.params / 1e9
+    habits = sizing_constants().training.frameworks.get(reader.text("training_framework") or "")
+    if shape is not None and habits is not None and habits.unties_head and not shape.head and kind != "inference":
+        shape = replace(shape, params=shape.params + shape.embedding, head=shape.embedding)
     stated, stated_high = (None, None) if params_b is not None else _stated_memory(reader)
     return Job(
         kind=kind,

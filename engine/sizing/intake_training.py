@@ -40,13 +40,15 @@ def training_of(
     seq, batch, checkpointing = _lengths(reader, kind, family, params_b, habits)
     ranks = reader.whole("context_parallel") or 1
     data = reader.whole("data_parallel")
+    recipe = _recipe(reader, kind, habits)
     return {
         "compute_precision": reader.text("compute_precision") or "mixed",
         "seq_len_tokens": -(-seq // ranks),
         "micro_batch": batch,
         "gradient_accumulation": reader.whole("gradient_accumulation_steps"),
         "global_batch": reader.whole("global_batch_size"),
-        "recipe": _recipe(reader, kind, habits),
+        "recipe": recipe,
+        "autocasts": recipe == "mixed" and kind in {"full", "pretraining"} and bool(habits and habits.autocasts),
         "optimizer": _optimizer(reader, kind, model),
         "checkpointing": checkpointing,
         "flash_attention": reader.flag("flash_attention") is not False,

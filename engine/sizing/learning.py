@@ -9,6 +9,7 @@ import numpy as np
 from whichgpu.engine.core import as_number
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.layers import layer_bytes_per_token
 from whichgpu.engine.sizing.rows import Rows, ceiling
 from whichgpu.engine.sizing.shape import Shape
 
@@ -32,70 +33,6 @@ def adapter_params(shape: Shape, rank: int, targets: tuple[str, ...]) -> float:
         "down": wide + hidden,
     }
     return as_number(rank * shape.layers * sum(sides[target] for target in targets))
-
-
-def layer_bytes_per_token(job: Job, shape: Shape, tensor: Any) -> tuple[Any, Any, Any]:
-    """Bytes per token that one layer keeps for the backward pass: in full, as stored, and of a checkpoint.
-
-    In full: inputs of both norms, of every matrix that has to learn, and of attention and gate
-    (2h + q + 2kv + q + h + 4i + 2h elements, vramcalc 0.1.2, out of sample 7.3 % on eight published runs). A frozen
-    matrix without an adapter needs no input: litgpt's LoRA runs on query and value confirm it (-2 % on three runs).
-    """
-    training = sizing_constants().training
-    element = 4.0 if job.recipe == "fp32" else 2.0
-    query = shape.heads * shape.head_dim
-    values = shape.latent if shape.latent else 2 * shape.kv_heads * shape.head_dim
-    hidden, wide = shape.hidden, shape.intermediate
-    whole, split = 5.0 * hidden, 2.0 * query + values + (4.0 if shape.gated else 2.0) * wide
-    shared = tensor if job.sequence_parallel else 1  # ranks that share the tokens between the split matrices
-    stored_whole, stored_split = whole, split
-    if job.peft:
-        targets = job.lora_targets
-        if not {"gate", "up"} & set(targets):
-            stored_whole -= hidden
-        if "down" not in targets:
-            stored_split -= wide
-        if not {"q", "k", "v"} & set(targets):
-            stored_whole -= hidden
-    # Compiled and fused norms keep no 32-bit copy, nor does LayerNorm, which comes with plain feed-forward parts:
-    # it is one kernel, where the root mean square norm of most gated models is written in single steps.
-    fused = job.compiled or job.fused_loss or not shape.gated
-    norms = 0.0 if fused else training.norm_bytes.value * hidden
-    # The inputs of attention and feed-forward part come together again while they are computed.
-    gathered = np.where(shared > 1, 2.0 * hidden * element, 0.0)
-    full = (whole / shared + split / tensor) * element + norms / shared + gathered
-    stored = (stored_whole / shared + stored_split / tensor) * element + norms / shared
-    if job.kind == "qlora":
-        # Every matrix keeps its input once more: of query, key and value together, of output, gate, up and down.
-        stored = stored + (3.0 * hidden / shared + (query + wide) / tensor) * element
-    if job.checkpointing == "selective":
-        # The outputs of matrix products are kept, everything else is computed anew.
-        outputs = 0.5 * values + wide if job.every_second_product else values + 2.0 * wide
-        stored = (2.0 * hidden / shared + (2.0 * query + outputs) / tensor) * element
-    if job.checkpointing == "full" and shape.gated:
-        full = _at_work(job, shape, tensor, shared, element, 0.0 if fused else norms / 2.0) + gathered
-    if job.checkpointing != "selective" and not job.flash_attention:
-        scores = score_bytes_per_token(job, shape, tensor)
-        full += scores
-        stored += scores
-    return full, stored, hidden * element / shared
-
-
-def score_bytes_per_token(job: Job, shape: Shape, tensor: Any) -> Any:
-    """Bytes of attention's scores that a token takes in a layer which does not fuse them away."""
-    return sizing_constants().training.attention_score_bytes.value * shape.heads * job.seq_len_tokens / tensor
-
-
-def _at_work(job: Job, shape: Shape, tensor: Any, shared: Any, element: float, norm: float) -> Any:
-    """Bytes per token that a gated layer works with while it is computed anew and passed backward.
-
-    As traced (knowledge/activation_traces.yaml, full checkpointing): the feed-forward part's maps with their gradients,
-    6 elements of its width, are the peak. Inputs that adapters keep for themselves are not counted (docs/lab.md).
-    """
-    query, values = shape.heads * shape.head_dim, shape.latent if shape.latent else 2 * shape.kv_heads * shape.head_dim
-    split = 2.0 * query + values + 6.0 * shape.intermediate
-    norms = 0.0 if job.recipe == "fp32" else norm
-    return (3.0 * shape.hidden / shared + split / tensor) * element + norms / shared
 
 
 def activations_gb(
@@ -165,4 +102,11 @@ def logits_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:
     elif job.kind == "qlora" and job.weight_precision.startswith(("gptq", "awq")):
         per_logit = training.logit_bytes_16bit.value
     whole = micro_batch * job.seq_len_tokens * shape.vocab * per_logit / tensor / 1e9
-    return whole / training.chunked_loss_chunks.value if job.chunked_loss else whole
+    if not job.chunked_loss:
+        return whole
+    if habits is None or not habits.keeps_chunks:
+        return whole / training.chunked_loss_chunks.value
+    # All chunks wait for the backward pass: compiled in 16 bits, else beside their logarithms in 32. Of one chunk there
+    # is the gradient besides.
+    kept, gradient = (2.0, 2.0) if job.compiled else (6.0, 6.0)
+    return whole / per_logit * (kept + gradient / training.chunked_loss_chunks.value)

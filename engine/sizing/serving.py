@@ -5,12 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from whichgpu.engine.sizing.constants import EngineReserve, WeightFormat, sizing_constants
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
 from whichgpu.engine.sizing.rows import Rows, ceiling
-from whichgpu.engine.sizing.serving_plain import cache_twice, passing_bytes, prefill_share, scores_gb
+from whichgpu.engine.sizing.serving_plain import (
+    cache_twice,
+    passing_bytes,
+    prefill_share,
+    prompt_logits_gb,
+    prompt_logits_left_open_gb,
+    scores_gb,
+)
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.sharing import (
     cached_bytes_per_sequence,
@@ -58,7 +66,8 @@ _PREFILL = TermKind(
     "sequences x prompt tokens x (3 x feed-forward width + 3 x hidden) x 2 bytes / tensor ranks, and 10 bytes a score"
     " of eager attention; at least what a step holds of the cache twice",
     ("sequences", "input_tokens", "hidden", "intermediate", "tensor"),
-    "gate, up and product of one layer live at once: slopes of eight transformers 4.46 runs on Qwen2.5 1.5B-32B",
+    "gate, up and product of one layer live at once, as slopes of eight transformers 4.46 runs on Qwen2.5 1.5B-32B;"
+    " up to 4.44 what the head answers for all tokens, where that is more",
 )
 _OUTSIDE = TermKind(
     "context",
@@ -98,6 +107,7 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
     else:
         activation = sequences * job.input_tokens * passing_bytes(shape) / tensor / 1e9 * prefill_share(job)
         activation = activation + sequences * scores_gb(job, shape) / tensor
+        activation = np.maximum(activation, sequences * prompt_logits_gb(job, shape) / tensor)
         if twice < 1.0:
             activation = np.maximum(activation, cache * twice)
         inputs = (sequences, job.input_tokens, shape.hidden, shape.intermediate, tensor)
@@ -114,6 +124,7 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
         weights=weights,
         cache=cache,
         activation=activation,
+        most=np.maximum(activation, sequences * prompt_logits_left_open_gb(job, shape) / tensor),
         outside=outside,
         context_stated="context_tokens" not in job.unstated,
         engine_stated=job.engine_stated,
@@ -182,6 +193,10 @@ def layer_bytes(job: Job, shape: Shape, weight: WeightFormat, tensor: Any, share
     ``sharers`` may hold them together.
     """
     routed = routed_params(shape)[0] / shape.body
+    if shape.encoders and weight.ends_16bit and job.weight_precision not in sizing_constants().fused_experts.formats:
+        share = min(1.0, shape.encoders / shape.body)  # Published checkpoints leave encoders in 16 bits.
+        within = replace(shape, encoders=0.0)
+        return share * 2.0 + (1.0 - share) * layer_bytes(job, within, weight, tensor, sharers)
     if job.expert_precision is not None and shape.expert_params:
         own = sizing_constants().weights[job.expert_precision].body
         return routed * own / sharers + (1.0 - routed) * weight.body
@@ -204,6 +219,7 @@ def _band(
     weights: Any,
     cache: Any,
     activation: Any,
+    most: Any,
     outside: Any,
     context_stated: bool,
     engine_stated: bool,
@@ -220,7 +236,7 @@ def _band(
     else:
         # Where the version is known, so is most of what a prompt takes.
         low_rest = 0.6 * activation if version_stated else 0.0
-        high_rest = 1.05 * activation + reserve.high_gib * GIB
+        high_rest = 1.05 * most + reserve.high_gib * GIB
     reason = "the engine's reserve varies by version, model family and settings"
     low_cache = cache
     if not context_stated:  # A few words may be all that is asked.

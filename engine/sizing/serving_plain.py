@@ -29,6 +29,27 @@ def scores_gb(job: Job, shape: Shape) -> float:
     return shape.heads * job.input_tokens**2 * plain.score_bytes / 1e9
 
 
+def prompt_logits_gb(job: Job, shape: Shape) -> float:
+    """What the head answers for every token of a prompt, in GB, by versions that answer them all."""
+    return (
+        _logits_gb(job, shape) if _older(job.engine_version, sizing_constants().plain_code.whole_logits_before) else 0.0
+    )
+
+
+def prompt_logits_left_open_gb(job: Job, shape: Shape) -> float:
+    """The same where nobody says which version it is, so that it may be one of those."""
+    return _logits_gb(job, shape) if job.engine_version is None else 0.0
+
+
+def _logits_gb(job: Job, shape: Shape) -> float:
+    """A head's answers to a whole prompt; models' own code and decoders beside encoders answer one token."""
+    model = job.model
+    elsewhere = model is not None and (model.concatenates_cache or model.kind == "encoder_decoder")
+    if job.engine != "transformers" or job.family != "llm" or elsewhere:
+        return 0.0
+    return job.input_tokens * shape.vocab * sizing_constants().plain_code.logit_bytes / 1e9
+
+
 def cache_twice(job: Job, shape: Shape) -> float:
     """Share of the cache that is there twice at the end of a step: all of it, or one layer's keys."""
     if job.engine != "transformers":

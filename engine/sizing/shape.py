@@ -40,6 +40,8 @@ class Shape(Struct, frozen=True):
     sparse_layers: float  # that have routed experts
     known: bool  # dimensions come from the catalogue
     exact: bool  # the parameter count was computed from the dimensions
+    qk_norm: bool = False  # query and keys are normalised, head by head
+    encoders: float = 0.0  # of pictures and sound beside the language model, with what leads into it
 
     @property
     def body(self) -> float:
@@ -81,6 +83,11 @@ def _published(model: ModelSpec, stated_b: float | None, active_b: float | None)
     gated = model.gated_mlp is not False
     width = _feed_forward_width(model)
     computed = _computed_params(model, heads, head_dim, kv_heads, vocab, gated=gated)
+    encoders = 0.0
+    if model.kind == "multimodal" and "language" in model.components_b:
+        parts = {name: size for name, size in model.components_b.items() if name != "multi_token_prediction"}
+        encoders = 1e9 * sum(size for name, size in sorted(parts.items()) if name != "language")
+        computed = computed + encoders if computed is not None else None
     params = computed
     exact = computed is not None
     if stated_b is not None and (computed is None or abs(computed - stated_b * 1e9) > _AGREES * stated_b * 1e9):
@@ -125,6 +132,8 @@ def _published(model: ModelSpec, stated_b: float | None, active_b: float | None)
         sparse_layers=_sparse_layers(model, min(1.0, params / expert_params)) if expert_params else 0.0,
         known=True,
         exact=exact,
+        qk_norm=model.qk_norm,
+        encoders=min(encoders, params),
     )
 
 

@@ -47,11 +47,10 @@ class Block(NamedTuple):
 
 def training_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
     """Memory per GPU of one training step of ``job``, for each row."""
-    tensor, pipeline = rows.tensor, rows.pipeline
-    micro_batch, accumulation = in_pipeline(job, rows)
+    tensor = rows.tensor
     parts: list[PartColumn] = []
     workspace = released = 0.0
-    layer_params, end_params = stage_params(shape, pipeline)
+    layer_params, end_params = stage_params(shape, rows.pipeline)
     if job.peft:
         _frozen(job, shape, rows, parts)
         _adapters(job, shape, rows, parts)
@@ -66,26 +65,43 @@ def training_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
         )
         workspace, released = trained_states(job, block, rows, parts)
     parts += beside_the_actor(job, shape, rows, _on_rank(job, shape, rows, layer_params, end_params))
-    kept, one_layer = activations_gb(job, shape, tensor, pipeline, micro_batch, accumulation)
-    activations = kept + one_layer
-    settings = (micro_batch, job.seq_len_tokens, job.checkpointing, job.flash_attention, tensor, pipeline)
-    parts.append(PartColumn(ACTIVATIONS, activations, settings))
-    # Logits arise on the last stage, where one micro-batch is in flight; the first stage holds them all.
-    stages = np.minimum(pipeline, np.maximum(1, accumulation))
-    over = np.maximum(0.0, logits_gb(job, shape, tensor, micro_batch) - kept * (1.0 - 1.0 / stages))
-    logits = np.where(pipeline == 1, logits_gb(job, shape, tensor, micro_batch), over)
-    inputs = (micro_batch, job.seq_len_tokens, shape.vocab, job.chunked_loss)
-    parts.append(PartColumn(LOGITS, logits, inputs, logits > 0))
-    freed = activations + logits
+    one_layer, soft, apart = _passes(job, shape, rows, parts)
+    freed = soft
     if np.any(released):
         excess = np.maximum(0.0, released + one_layer - freed)
+        freed = freed + excess - released  # Gradients are still there in the optimiser's step.
         parts.append(PartColumn(RELEASED, excess, (shape.params / 1e9, state_bytes(job).gradients, shards(rows)[1])))
     parts.append(step_part(workspace, freed))
+    # Of a step whose peak is the optimiser's, what is never there together does not matter.
+    apart = np.maximum(freed, workspace) - np.maximum(freed - apart, workspace)
     spare: Any = 0.0
     if job.rollout_here:
         parts.append(rollout_part(job, shape, rows, parts))
         spare = rollout_spare(job, shape, rows, parts)
-    return finished(job, parts, rows, known=shape.known, soft=freed, less_gb=spare)
+    return finished(job, parts, rows, known=shape.known, soft=soft, less_gb=spare, apart=apart)
+
+
+def _passes(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> tuple[Any, Any, Any]:
+    """Append activations and logits; give one layer at work, what the step frees, and what is never there together, GB.
+
+    The loss and the layer at work come one after the other. What one leaves is used again by the other, unless lengths
+    vary or FSDP gathers weights on streams of its own, for which the allocator keeps blocks apart: then both are held.
+    """
+    micro_batch, accumulation = in_pipeline(job, rows)
+    tensor, pipeline = rows.tensor, rows.pipeline
+    kept, one_layer = activations_gb(job, shape, tensor, pipeline, micro_batch, accumulation)
+    # Logits arise on the last stage, where one micro-batch is in flight; the first stage holds them all.
+    stages = np.minimum(pipeline, np.maximum(1, accumulation))
+    over = np.maximum(0.0, logits_gb(job, shape, tensor, micro_batch) - kept * (1.0 - 1.0 / stages))
+    logits = np.where(pipeline == 1, logits_gb(job, shape, tensor, micro_batch), over)
+    twice = np.minimum(logits, one_layer)
+    reused = np.where((shards(rows)[0] == 1) & (not job.varying_lengths), twice, 0.0)
+    activations = kept + one_layer - reused
+    settings = (micro_batch, job.seq_len_tokens, job.checkpointing, job.flash_attention, tensor, pipeline)
+    parts.append(PartColumn(ACTIVATIONS, activations, settings))
+    inputs = (micro_batch, job.seq_len_tokens, shape.vocab, job.chunked_loss)
+    parts.append(PartColumn(LOGITS, logits, inputs, logits > 0))
+    return one_layer, activations + logits, twice - reused
 
 
 def step_part(workspace: Any, freed: Any) -> PartColumn:
@@ -185,7 +201,9 @@ def trained_states(job: Job, block: Block, rows: Rows, parts: list[PartColumn]) 
         gradients = np.where(stay, count * per.gradients / over_gradients, 0.0)
         parts.append(PartColumn(GRADIENTS, gradients, (count, per.gradients, over_gradients), stay))
         return 0.0, 0.0
-    releases = job.optimizer_in_backward or (habits is not None and habits.releases_gradients)
+    # A step of one micro-batch sets its gradients to none at its end; over several they lie beside the next one's loss.
+    once = job.gradient_accumulation == 1
+    releases = once or job.optimizer_in_backward or (habits is not None and habits.releases_gradients)
     parts.append(PartColumn(WEIGHTS, count * per.weights / over_weights, (count, per.weights, over_weights)))
     gradients = (block.largest / 1e9 if job.optimizer_in_backward else count) * per.gradients / over_gradients
     if not releases:

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.learning import activations_gb, in_pipeline, logits_gb, score_bytes_per_token
+from whichgpu.engine.sizing.layers import score_bytes_per_token
+from whichgpu.engine.sizing.learning import activations_gb, in_pipeline, logits_gb
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, total_gb
 from whichgpu.engine.sizing.rows import Rows
 from whichgpu.engine.sizing.serving import GIB
@@ -28,11 +29,12 @@ def finished(
     soft: Any,
     open_gb: Any = 0.0,
     less_gb: Any = 0.0,
+    apart: Any = 0.0,
 ) -> MemoryColumns:
     """Add what the runtime takes, and the band.
 
     ``soft`` is the part that depends on the framework's habits, ``open_gb`` what may come on top,
-    ``less_gb`` what may be missing, in GB.
+    ``less_gb`` what may be missing, ``apart`` what is held but never in use together, in GB.
     """
     constants = sizing_constants()
     count = rows.count
@@ -54,7 +56,7 @@ def finished(
         per_gpu_gb=total,
         low_gb=np.maximum(0.0, np.minimum(low, total)),
         high_gb=np.maximum(high, total),
-        allocated_gb=tensors,
+        allocated_gb=tensors - apart,
         parts=tuple(parts),
         band_reason=reason,
         method="architecture" if known else "rule of thumb",

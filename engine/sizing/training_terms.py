@@ -74,13 +74,14 @@ LIVE_LAYER = TermKind(
 )
 ACTIVATIONS = TermKind(
     "activations",
-    "micro-batch x tokens x bytes kept per token and layer x layers (checkpoints only if recomputed) + one layer",
+    "micro-batch x tokens x bytes kept per token and layer x layers (checkpoints only if recomputed) + one layer at"
+    " work, as far as it exceeds the logits that have gone by then",
     ("micro_batch", "seq_len_tokens", "gradient_checkpointing", "flash_attention", "tensor", "pipeline"),
-    "vramcalc 0.1.2 (7.3 % on eight runs out of sample), Korthikanti et al.",
+    "operands that autograd saves, as traces of real modules find them (knowledge/activation_traces.yaml)",
 )
 LOGITS = TermKind(
     "logits",
-    "micro-batch x tokens x vocabulary x 14 bytes / tensor ranks; an eighth with a chunked loss",
+    "micro-batch x tokens x vocabulary x 14 bytes / tensor ranks; an eighth with a chunked loss, and its chunks",
     ("micro_batch", "seq_len_tokens", "vocab", "chunked_loss"),
     "vramcalc 0.1.2; litgpt, torchtune and Hugging Face runs",
 )

@@ -172,6 +172,20 @@ def test_kinds_of_layers() -> None:
         ({"quant_method": "gptq", "bits": 8}, "gptq-int8"),
         ({"quant_method": "bitsandbytes", "load_in_4bit": True}, "nf4"),
         ({"quant_method": "bitsandbytes", "load_in_8bit": True}, "int8"),
+        ({"quant_method": "bitsandbytes", "load_in_4bit": True, "bnb_4bit_use_double_quant": True}, "nf4-dq"),
+        ({"quant_method": "auto-round", "bits": 4}, "int4"),
+        ({"quant_method": "quanto", "weights": "float8"}, "fp8"),
+        ({"quant_method": "eetq", "weights": "int8"}, "int8"),
+        ({"quant_method": "hqq", "quant_config": {"weight_quant_params": {"nbits": 4, "group_size": 64}}}, "int4"),
+        ({"quant_method": "torchao", "quant_type": "int4_weight_only"}, "int4"),
+        (
+            {"quant_method": "torchao", "quant_type": {"default": {"_type": "Int8DynamicActivationInt4WeightConfig"}}},
+            "int4",
+        ),
+        (
+            {"quant_method": "torchao", "quant_type": {"default": {"_type": "Float8WeightOnlyConfig"}}},
+            "fp8",
+        ),
         ({"quant_method": "fp8"}, "fp8"),
         ({"quant_method": "compressed-tensors"}, None),
         (None, None),
@@ -179,6 +193,21 @@ def test_kinds_of_layers() -> None:
 )
 def test_quantization_is_read(quantization: object, expected: str | None) -> None:
     assert model_from_config({**LLAMA, "quantization_config": quantization}).native_precision == expected
+
+
+@pytest.mark.parametrize(
+    "quantization",
+    [
+        {"quant_method": "gptq", "bits": 3},
+        {"quant_method": "aqlm"},
+        {"quant_method": "modelopt", "quant_algo": "MIXED"},
+    ],
+)
+def test_a_quantization_that_is_not_known_is_told(quantization: object) -> None:
+    spec = model_from_config({**LLAMA, "quantization_config": quantization})
+    assert spec.native_precision is None
+    assert "quantization block" in " ".join(spec.notes)
+    assert not model_from_config(LLAMA).notes
 
 
 def test_the_first_qwen_states_both_gates_together() -> None:

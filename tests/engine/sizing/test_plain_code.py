@@ -49,3 +49,20 @@ def test_eager_attention_holds_the_scores_of_a_prompt(facts):
     plain, eager = (breakdown(LLAMA, input_tokens=8192, output_tokens=16, **more) for more in ({}, facts))
     each = sizing_constants().plain_code.score_bytes
     assert eager["activations"] - plain["activations"] == pytest.approx(32 * 8192**2 * each / 1e9)
+
+
+@pytest.mark.parametrize(("version", "whole"), [("4.44.2", True), ("4.45", False)])
+def test_the_head_answered_for_every_token_of_a_prompt_before_4_45(version, whole):
+    found = breakdown(LLAMA, input_tokens=8192, output_tokens=16, serving_engine_version=version)["activations"]
+    logits = 8192 * 128256 * 6 / 1e9
+    assert found == pytest.approx(logits) if whole else found < 0.5 * logits
+
+
+def test_encoders_of_pictures_stay_in_16_bits_in_quantised_checkpoints():
+    """GPTQ leaves ends and encoder in 16 bits; bitsandbytes converts the encoder too."""
+    model = KNOWLEDGE.models["qwen2-vl-7b"]
+    encoder, ends = model.components_b["vision_and_projector"], 2 * 152064 * 3584 / 1e9
+    layers = model.params_b - encoder - ends
+    gptq, nf4 = (breakdown(model, weight_precision=kind)["weights"] for kind in ("gptq-int4", "nf4-dq"))
+    assert gptq == pytest.approx(layers * 0.5195 + 2.0 * (encoder + ends), rel=0.01)
+    assert nf4 == pytest.approx((layers + encoder) * 0.5159 + 2.0 * ends, rel=0.01)

@@ -1,0 +1,109 @@
+"""Parameters of real modules, made without content: what the reader of configurations is held against.
+
+Usage: python benchmarks/lab/counted.py --write
+
+Counts the modules of transformers for the published configurations in ``tests/engine/catalogue/model_configs.jsonl``
+(key ``modules_b``), and for the configuration that each class of transformers makes by itself, whose models nobody
+chose for these tests (``module_defaults.jsonl`` beside it).
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from transformers.models.auto import modeling_auto
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+
+ROOM = Path(__file__).parents[2] / "tests" / "engine" / "catalogue"
+#: A model is made as the first of these that knows its kind.
+_HEADS = (
+    (modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES, transformers.AutoModelForImageTextToText),
+    (modeling_auto.MODEL_FOR_SPEECH_SEQ_2_SEQ_MAPPING_NAMES, transformers.AutoModelForSpeechSeq2Seq),
+    (modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES, transformers.AutoModelForSeq2SeqLM),
+    (modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, transformers.AutoModelForCausalLM),
+)
+#: Keys of a configuration that say nothing of dimensions.
+_IDLE = frozenset(
+    (
+        *("transformers_version", "architectures", "output_hidden_states", "output_attentions", "return_dict", "dtype"),
+        *("chunk_size_feed_forward", "id2label", "label2id", "problem_type", "initializer_range", "use_cache"),
+        *("pad_token_id", "bos_token_id", "eos_token_id", "_name_or_path", "rope_parameters"),
+    )
+)
+
+
+def main() -> int:
+    """Count, and write with --write."""
+    warnings.simplefilter("ignore")
+    transformers.logging.set_verbosity_error()
+    path = ROOM / "model_configs.jsonl"
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    for row in rows:
+        plain = {key: value for key, value in row["config"].items() if key != "quantization_config"}
+        kind = plain.get("model_type")
+        size = counted(CONFIG_MAPPING[kind].from_dict(plain)) if kind in CONFIG_MAPPING else None
+        if size:
+            row["modules_b"] = size
+    defaults = [row for kind in sorted(CONFIG_MAPPING) if (row := default_row(kind))]
+    print(f"{sum('modules_b' in row for row in rows)} of {len(rows)} configurations, {len(defaults)} classes")
+    if "--write" in sys.argv:
+        _write(path, rows)
+        _write(ROOM / "module_defaults.jsonl", defaults)
+    return 0
+
+
+def counted(config: Any) -> float | None:
+    """Parameters of a configuration's module, in thousand millions; None where transformers makes none of it."""
+    auto = next((auto for names, auto in _HEADS if config.model_type in names), None)
+    if auto is None:
+        return None
+    try:
+        with torch.device("meta"):
+            module = auto.from_config(config)
+    except Exception as refused:  # noqa: BLE001  # Classes of many authors: what cannot be made is left out, and named.
+        print(f"{config.model_type}: {type(refused).__name__}: {str(refused)[:80]}")
+        return None
+    return round(sum({id(part): part.numel() for part in module.parameters()}.values()) / 1e9, 9)
+
+
+def default_row(kind: str) -> dict[str, Any] | None:
+    """The configuration that a class of language models makes by itself, with its size."""
+    if not any(kind in names for names, _ in _HEADS):
+        return None
+    try:
+        config = CONFIG_MAPPING[kind]()
+        told = _told(config.to_dict())
+        json.dumps(told)
+    except Exception as refused:  # noqa: BLE001  # As in counted.
+        print(f"{kind}: {type(refused).__name__}: {str(refused)[:80]}")
+        return None
+    size = counted(config)
+    return {"kind": kind, "modules_b": size, "config": told} if size else None
+
+
+def _told(config: dict[str, Any]) -> dict[str, Any]:
+    """A configuration without keys that say nothing of dimensions."""
+    kept = {key: value for key, value in config.items() if key not in _IDLE and not _says_nothing(key, value)}
+    return {key: _told(value) if isinstance(value, dict) else value for key, value in kept.items()}
+
+
+def _says_nothing(key: str, value: Any) -> bool:
+    """Rates and places of words; of numbers with a fraction only ratios of widths matter."""
+    fraction = isinstance(value, float) and not any(word in key for word in ("ratio", "mult", "factor", "expan"))
+    return value is None or fraction or key.endswith(("_token_id", "_token_index", "_dropout"))
+
+
+def _write(path: Path, rows: list[dict[str, Any]]) -> None:
+    text = "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows)
+    path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,77 @@
+"""Kinds of models by the names that configurations give them, and what each leaves out of its configuration."""
+
+from __future__ import annotations
+
+from whichgpu.engine.catalogue.config_reader import ATTENTION_FREE
+
+
+#: Series that are built alike in what their configurations leave out.
+FALCONS = frozenset(("RefinedWeb", "RefinedWebModel", "falcon"))
+BERTS = frozenset(("bert", "camembert", "distilbert", "mpnet", "roberta", "xlm-roberta"))
+GPTS = frozenset(("bloom", "gpt2", "gpt_bigcode", "opt", "starcoder2"))
+UNTIED = frozenset(("codegen", "electra", "gpt_neox", "gptj", "phi", "phi-msft"))
+GEMMAS = frozenset(("gemma", "gemma2", "gemma3", "gemma3_text", "gemma3n_text", "gemma4_text"))
+NO_GATE = frozenset(("apertus", "arcee", "gpt_neo", "mbart", "mpt", "nemotron", "nemotron_h", "nomic_bert", "whisper"))
+
+#: Activations that come with two matrices: squared ReLU and xIELU were made to do without a gate.
+WITHOUT_GATE = frozenset(("relu2", "xielu"))
+NOT_GATED = FALCONS | BERTS | GPTS | UNTIED | NO_GATE
+ALL_BIAS = BERTS | GPTS | UNTIED | {"gpt_oss"}
+QKV_BIAS = frozenset(("qwen", "qwen2", "qwen2_moe", "qwen2_vl", "qwen2_5_vl", "glm", "glm4_moe", "chatglm"))
+TIED = (
+    FALCONS
+    | BERTS
+    | GPTS
+    | GEMMAS
+    | {"cohere", "cohere2", "lfm2", "lfm2_moe", "mamba", "mamba2", "minicpm", "mpt", "t5"}
+)
+LEARNED_POSITIONS = {"gpt2": 0, "gpt_bigcode": 0, "opt": 2, "mpnet": 0, "electra": 2}
+#: Their table of positions, and the kinds of segments beside it.
+LEARNED_POSITIONS |= {"bert": 2, "roberta": 1, "xlm-roberta": 1, "camembert": 1, "distilbert": 0}
+ENCODERS = BERTS | {"electra", "nomic_bert", "modernbert"}
+ENCODER_DECODERS = frozenset(("t5", "mt5", "umt5", "bart", "mbart", "pegasus"))
+#: Query and keys are normalised (q_norm, k_norm in the modules of transformers 5.24); configurations seldom say so.
+QK_NORMS = frozenset(
+    (
+        *("apertus", "dots1", "exaone4", "exaone4_5_text", "gemma3", "gemma3_text", "gemma3n_text", "gemma4_text"),
+        *("minimax_m2", "olmo2", "olmo3", "olmoe", "qwen3", "qwen3_moe", "qwen3_next", "qwen3_5_text"),
+        *("qwen3_5_moe_text", "qwen3_vl_text", "qwen3_vl_moe_text", "step3p7"),
+    )
+)
+NO_MLP = ATTENTION_FREE | {"nemotron-nas"}
+#: What is read by the keys that most decoders share. Of other kinds the same is assumed, and said to be.
+KNOWN = (
+    frozenset(
+        (
+            *("arcee", "baichuan", "bailing_moe", "chatglm", "cohere", "cohere2", "dbrx", "deepseek"),
+            *("deepseek_v2", "deepseek_v3", "deepseek_v32", "dots1", "ernie4_5", "ernie4_5_moe", "exaone4"),
+            *("exaone4_5_text", "falcon_h1", "falcon_mamba", "glm", "glm4", "glm4_moe", "glm_moe_dsa", "gpt_neo"),
+            *("gpt_oss", "granite", "granitemoe", "granitemoehybrid", "hunyuan_v1_dense", "hunyuan_v1_moe"),
+            *("internlm", "internlm2", "internlm3", "jamba", "kimi_k2", "kimi_linear", "lfm2", "lfm2_moe"),
+            *("llama", "llama4_text", "mamba", "mamba2", "mimo", "mimo_v2_flash", "minicpm", "minimax"),
+            *("minimax_m1", "minimax_m2", "minimax_m3", "ministral3", "mistral", "mixtral", "mllama_text_model"),
+            *("mpt", "nemotron", "nemotron-nas", "nemotron_h", "olmo", "olmo2", "olmo3", "olmoe", "orion"),
+            *("phi3", "phi3_v", "phi3small", "phi4mm", "phimoe", "qwen", "qwen2", "qwen2_5_vl"),
+            *("qwen2_5_vl_text", "qwen2_moe", "qwen2_vl", "qwen2_vl_text", "qwen3", "qwen3_5_moe_text"),
+            *("qwen3_5_text", "qwen3_moe", "qwen3_next", "qwen3_vl_moe_text", "qwen3_vl_text", "seed_oss"),
+            *("smollm3", "stablelm", "step3p7", "solar"),
+        )
+    )
+    | NOT_GATED
+    | GEMMAS
+    | ENCODERS
+    | ENCODER_DECODERS
+)
+#: Models with encoders beside their language model whose modules were counted (benchmarks/lab/counted.py). Encoders of
+#: others are read as plain ones, and said to be.
+KNOWN_WHOLES = frozenset(
+    (
+        *("cohere2_vision", "deepseek_vl", "exaone4_5", "gemma3", "gemma4", "gemma4_unified", "glm46v"),
+        *("glm4v", "glm4v_moe", "glmasr", "idefics3", "internvl", "kimi_k25", "kimi_k3", "lfm2_vl", "llama4"),
+        *("llava", "llava_next", "llava_next_video", "llava_onevision", "minicpmv4_6", "minicpmv4_7"),
+        *("minimax_m3_vl", "ministral3", "mistral3", "mistral_large4", "mllama", "ovis2", "paddleocr_vl"),
+        *("paligemma", "phi3_v", "phi4mm", "pixtral", "qwen2_5_vl", "qwen2_audio", "qwen2_vl", "qwen3_5"),
+        *("qwen3_5_moe", "qwen3_asr", "qwen3_omni_moe_thinker", "qwen3_vl", "qwen3_vl_moe", "shieldgemma2"),
+        *("smolvlm", "step3p7", "vipllava", "voxtral"),
+    )
+)
