@@ -170,14 +170,14 @@ class Relations(Invariance):
         return stated, self._no_worse(stated, wider, f"gpu_candidates and {more}", sparing=named, named=named)
 
     def owning_more(self, facts: Facts) -> Verdict | None:
-        """More cards owned: `cheapest` no 10 % costlier."""
-        return self._owning_more(facts, COSTLIER)
+        """More cards owned: `cheapest` no 10 % costlier, unless the new answer prices what was to be bought."""
+        return self._owning_more(facts, COSTLIER, named=True)
 
     def owning_more_to_the_cent(self, facts: Facts) -> Verdict | None:
         """For the record: `cheapest` no costlier at all, though preferences may cost 10 %."""
-        return self._owning_more(facts, 1.01)
+        return self._owning_more(facts, 1.01, named=False)
 
-    def _owning_more(self, facts: Facts, most: float) -> Verdict | None:
+    def _owning_more(self, facts: Facts, most: float, *, named: bool) -> Verdict | None:
         owned = self.chance.choice(OWNED)
         name, _, number = owned.partition(":")
         stated = {**facts, "objective": "cheapest"}
@@ -187,7 +187,7 @@ class Relations(Invariance):
                 more["gpus_owned"] = [f"{name}:{int(number) + 4}"]
         else:
             more = {**stated, "gpus_owned": [owned]}
-        return stated, self._no_worse(stated, more, f"gpus_owned {more['gpus_owned']}", most=most)
+        return stated, self._no_worse(stated, more, f"gpus_owned {more['gpus_owned']}", most=most, named=named)
 
     def _no_worse(
         self,
@@ -205,7 +205,7 @@ class Relations(Invariance):
             return None
         if new is None:
             return f"{change}: {words(old, work)} becomes no answer"
-        if named and has_priced_reason(new, old, facts):
+        if named and has_priced_reason(new, old, wider):
             return None
         if facts["objective"] == "cheapest":
             pair = costs(old, new, work)  # of two ways to pay for trying things out, the one that speaks for the new
