@@ -139,17 +139,19 @@ def _needed(sizes: PlanSizes, replicas: _Replicas, most: Ints, goals: Goals) -> 
     while len(row):
         rounds += 1
         here, number = replicas.take(row), tried[row]
+        searching = needed[row] == 0
         speed = _speed_and_ahead(sizes, here, number, too_few[row], needed[row])
         enough = ~missed(goals, speed)
-        searching = needed[row] == 0
         # Each of more replicas has fewer requests in flight, and answers them sooner.
         slow = np.broadcast_to(times_missed(goals, speed), number.shape)
         needed[row] = np.where(enough, number, needed[row])
         too_few[row] = np.where(~enough & (slow | ~searching), number, too_few[row])
-        more = _more(sizes, speed, number, slow, goals)
+        more = _more(sizes, speed, number, least[row], slow, goals)
         more = np.where(more * here.layouts.width > most[row], 0, more) if rounds < ROUNDS else np.zeros_like(more)
-        # Between a number that is enough and one that is too few lies the fewest that is enough.
-        between = np.where(needed[row] - too_few[row] > 1, (too_few[row] + needed[row]) // 2, 0)
+        # Between a number that is enough and one that is too few lies the fewest that is enough: most often the one
+        # that was gone to, as what a copy bears tells how many it takes.
+        middle = np.where(searching & sizes.rate_stated, needed[row] - 1, (too_few[row] + needed[row]) // 2)
+        between = np.where(needed[row] - too_few[row] > 1, middle, 0)
         tried[row] = np.where(searching & ~enough, more, between)
         row = row[tried[row] > 0]
     width, machine = replicas.layouts.width, sizes.columns.links.node_gpus[replicas.gpu]
@@ -165,15 +167,19 @@ def _speed(sizes: PlanSizes, replicas: _Replicas, number: Ints) -> dict[str, Flo
 def _speed_and_ahead(
     sizes: PlanSizes, replicas: _Replicas, number: Ints, too_few: Ints, needed: Ints
 ) -> dict[str, Floats]:
-    """The speed of so many of each; and, to be kept, of the numbers that the next halvings may come to.
+    """The speed of so many of each; and, to be kept, of the numbers that the next rounds may come to.
 
     A round costs as much for a few rows as for many.
     """
-    halved = np.flatnonzero((needed > 0) & ~sizes.columns.kept_speed.has(replicas.gpu, replicas.times(number)))
-    if not len(halved):
-        return _speed(sizes, replicas, number)
+    new = ~sizes.columns.kept_speed.has(replicas.gpu, replicas.times(number))
+    halved = np.flatnonzero(new & (needed > 0))
     place, ahead = _halvings(too_few[halved], needed[halved])
-    rows = np.concatenate([np.arange(len(number)), halved[place]])
+    # Of a number that was gone to the one before is looked at next.
+    gone_to = np.flatnonzero(new & (needed == 0) & (number - too_few > 1) & sizes.rate_stated)
+    rows = np.concatenate([np.arange(len(number)), halved[place], gone_to])
+    ahead = np.concatenate([ahead, number[gone_to] - 1])
+    if not len(ahead):
+        return _speed(sizes, replicas, number)
     speed = _speed(sizes, replicas.take(rows), np.concatenate([number, ahead]))
     return {name: column[: len(number)] for name, column in speed.items()}
 
@@ -190,12 +196,23 @@ def _halvings(low: Ints, high: Ints) -> tuple[Ints, Ints]:
     return place, tree[place, at]
 
 
-def _more(sizes: PlanSizes, speed: dict[str, Floats], number: Ints, slow: Bools, goals: Goals) -> Ints:
+def _more(
+    sizes: PlanSizes, speed: dict[str, Floats], number: Ints, least: Ints, slow: Bools, goals: Goals
+) -> Ints:
     """The next number of replicas to try; 0 where more of them do not help."""
     present = _present(sizes, speed)
     factor = np.broadcast_to(shortfall(goals, speed), number.shape)
     helps = np.isfinite(factor)
-    faster = np.where(number < present, np.minimum(number * 2, present), 0)
+    further = number * 2
+    if sizes.rate is not None:  # What each may be promised to bear within the stated times.
+        borne = np.where(speed["qps"] > 0, speed["qps"] / number, np.nan)
+        known = np.isfinite(borne)
+        enough = np.ceil(np.where(known, sizes.rate / np.where(known, borne, 1.0), 0.0) * 0.999).astype(np.int64)
+        # Room asks for a little more than that.
+        further = np.where(enough > number, enough, number + np.maximum(1, np.maximum(number - least, least // 8)))
+        if not sizes.job.expert_parallel:  # Else copies get faster by being more.
+            present = np.where(known, present, 0)
+    faster = np.where(number < present, np.minimum(further, present), 0)
     longer = np.maximum(number + 1, np.ceil(number * np.where(helps, factor, 0.0) * 0.999).astype(np.int64))
     return np.where(slow, faster, np.where(helps, longer, 0))
 

@@ -58,6 +58,7 @@ class PlanSizes:
         # Nothing else is left to choose then, so that the best estimate tells more than a refusal at the last gigabyte.
         self._margin = not (facts.get("num_gpus") and facts.get("gpu_candidates"))
         demand = demand_of(job, facts)
+        self.rate = demand.rate  # requests a second that come; None where no rate is stated
         self.rate_stated = demand.rate is not None
         self.load_stated = self.rate_stated or not demand.capacity
         self.goals_with_room = with_room(self.goals, rate_stated=self.rate_stated)
