@@ -146,8 +146,8 @@ def _needed(sizes: PlanSizes, replicas: _Replicas, most: Ints, goals: Goals) -> 
         slow = np.broadcast_to(times_missed(goals, speed), number.shape)
         needed[row] = np.where(enough, number, needed[row])
         too_few[row] = np.where(~enough & (slow | ~searching), number, too_few[row])
-        more = _more(sizes, speed, number, least[row], slow, goals)
-        more = np.where(more * here.layouts.width > most[row], 0, more) if rounds < ROUNDS else np.zeros_like(more)
+        more = _more(sizes, speed, number, least[row], most[row] // here.layouts.width, slow, goals)
+        more = more if rounds < ROUNDS else np.zeros_like(more)
         # Between a number that is enough and one that is too few lies the fewest that is enough: most often the one
         # that was gone to, as what a copy bears tells how many it takes.
         middle = np.where(searching & sizes.rate_stated, needed[row] - 1, (too_few[row] + needed[row]) // 2)
@@ -197,24 +197,26 @@ def _halvings(low: Ints, high: Ints) -> tuple[Ints, Ints]:
 
 
 def _more(
-    sizes: PlanSizes, speed: dict[str, Floats], number: Ints, least: Ints, slow: Bools, goals: Goals
+    sizes: PlanSizes, speed: dict[str, Floats], number: Ints, least: Ints, most: Ints, slow: Bools, goals: Goals
 ) -> Ints:
-    """The next number of replicas to try; 0 where more of them do not help."""
+    """The next number of replicas to try, of ``least`` to ``most``; 0 where more of them do not help."""
     present = _present(sizes, speed)
     factor = np.broadcast_to(shortfall(goals, speed), number.shape)
     helps = np.isfinite(factor)
-    further = number * 2
-    if sizes.rate is not None:  # What each may be promised to bear within the stated times.
-        borne = np.where(speed["qps"] > 0, speed["qps"] / number, np.nan)
-        known = np.isfinite(borne)
-        enough = np.ceil(np.where(known, sizes.rate / np.where(known, borne, 1.0), 0.0) * 0.999).astype(np.int64)
+    longer = np.maximum(number + 1, np.ceil(number * np.where(helps, factor, 0.0) * 0.999).astype(np.int64))
+    further = np.minimum(number * 2, most)
+    if sizes.rate is not None:  # It tells how many copies it takes what each may be promised to bear in time.
+        known = speed["qps"] > 0
+        enough = number * sizes.rate / np.where(known, speed["qps"], np.inf)
+        enough = np.ceil(enough * 0.999).astype(np.int64)
         # Room asks for a little more than that.
-        further = np.where(enough > number, enough, number + np.maximum(1, np.maximum(number - least, least // 8)))
+        a_little = number + np.maximum(1, np.maximum(number - least, least // 8))
+        further = np.where(enough > number, enough, np.minimum(a_little, most))
         if not sizes.job.expert_parallel:  # Else copies get faster by being more.
             present = np.where(known, present, 0)
     faster = np.where(number < present, np.minimum(further, present), 0)
-    longer = np.maximum(number + 1, np.ceil(number * np.where(helps, factor, 0.0) * 0.999).astype(np.int64))
-    return np.where(slow, faster, np.where(helps, longer, 0))
+    more = np.where(slow, faster, np.where(helps, longer, 0))
+    return np.where((more > number) & (more <= most), more, 0)
 
 
 def _present(sizes: PlanSizes, speed: dict[str, Floats]) -> Ints:
