@@ -66,25 +66,11 @@ class _Choosing:
         assert outcome.round is not None  # noqa: S101 - its caller looked.
         workload, objective = outcome.intake.facts, outcome.objective
         plans = outcome.round.surviving
-        job, stands_idle, rate_stated = compared_by(workload)
-        by_run = job and length_known(plans)
-        measures = measures_of(
-            plans,
-            job=job,
-            by_run=by_run,
-            objective=objective,
-            highest_usd_per_gpu_hour=math.nan,
-            stands_idle=stands_idle,
-            rate_stated=rate_stated,
-        )
+        how = compared_by(workload)
+        self._how: dict[str, Any] = {**how._asdict(), "by_run": how.job and length_known(plans)}
+        measures = measures_of(plans, objective=objective, highest_usd_per_gpu_hour=math.nan, **self._how)
         self._ends = marked(spread(measures), "survey", "the ends among the plans that no rule rejects")
         self._objective = marked(objective, "objective", ", ".join(objective.sources))
-        self._how: dict[str, Any] = {
-            "job": job,
-            "by_run": by_run,
-            "stands_idle": stands_idle,
-            "rate_stated": rate_stated,
-        }
 
     def figures(self, plan: Plan) -> dict[str, Traced]:
         """Those of one plan."""

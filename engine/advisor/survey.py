@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -128,6 +128,7 @@ def measures_of(
     highest_usd_per_gpu_hour: float,
     stands_idle: bool = False,
     rate_stated: bool = False,
+    tried_out: bool = False,
 ) -> MeasureColumns:
     """Cost and time of plans as choosing compares them.
 
@@ -140,6 +141,7 @@ def measures_of(
         highest_usd_per_gpu_hour: the highest rate of the price list, for a plan whose price is not known.
         stands_idle: hardware is bought, and nothing is said of how busy it is.
         rate_stated: how many requests come is stated. Of a load that nobody states speed is how much of it is borne.
+        tried_out: somebody tries things out: hours are paid for in which he thinks, and evidence weighs their price.
     """
     table = PlanTable.of(plans)
     hourly, count = table.numbers("plan.usd_per_hour"), table.numbers("plan.count")
@@ -174,7 +176,7 @@ def measures_of(
     return MeasureColumns(
         hourly * length,
         time,
-        weighed_cost * length,
+        weighed_cost if tried_out and not by_run else weighed_cost * length,
         weighed_time,
         unknown if by_run else np.where(timed, hourly, np.nan),
         felt_time,
@@ -200,21 +202,30 @@ def measures_among(
 ) -> MeasureColumns:
     """Cost and time of plans that are compared with each other alone; see ``measures_of``."""
     table = PlanTable.of(plans)
-    job, stands_idle, rate_stated = compared_by(workload)
+    how = compared_by(workload)
     return measures_of(
         table,
-        job=job,
-        by_run=job and length_known(table),
+        by_run=how.job and length_known(table),
         objective=objective,
         highest_usd_per_gpu_hour=highest_usd_per_gpu_hour,
-        stands_idle=stands_idle,
-        rate_stated=rate_stated,
+        **how._asdict(),
     )
 
 
-def compared_by(workload: Facts) -> tuple[bool, bool, bool]:
-    """What measures take of the workload itself: whether it is a job, what is bought stands idle, a rate is stated."""
-    return is_job(workload), paid_idle(workload, load_economics()), "peak_qps" in workload
+class ComparedBy(NamedTuple):
+    """What measures take of the workload itself; see ``measures_of``."""
+
+    job: bool
+    stands_idle: bool
+    rate_stated: bool
+    tried_out: bool
+
+
+def compared_by(workload: Facts) -> ComparedBy:
+    """How the plans of a workload are compared."""
+    task = workload.get("task")
+    tried_out = isinstance(task, str) and profile_of(task).sized_as == "trial"
+    return ComparedBy(is_job(workload), paid_idle(workload, load_economics()), "peak_qps" in workload, tried_out)
 
 
 def spread(measures: MeasureColumns) -> Spread:

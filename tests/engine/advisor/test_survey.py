@@ -14,6 +14,7 @@ from whichgpu.engine.advisor.survey import (
     Measures,
     Spread,
     beside_others,
+    compared_by,
     is_job,
     length_known,
     measures_of,
@@ -69,6 +70,28 @@ def measured(plan: Plan, objective: Objective, *, job: bool, by_run: bool = Fals
     return measures_of(
         [plan], job=job, by_run=by_run, objective=objective, highest_usd_per_gpu_hour=20, rate_stated=True
     ).row(0)
+
+
+@pytest.mark.parametrize(
+    ("facts", "tried_out"), [({"task": "experimentation"}, True), ({"task": "peft_finetuning"}, False), ({}, False)]
+)
+def test_experiments_are_what_is_tried_out(facts: Facts, tried_out: bool) -> None:
+    assert compared_by(facts).tried_out is tried_out
+
+
+def test_whoever_tries_things_out_is_weighed_by_the_hour_unless_the_run_is_known(
+    plans: list[Plan], balanced: Objective
+) -> None:
+    def weighed(*compared: Plan, by_run: bool, tried_out: bool) -> list[float]:
+        how = {"job": True, "by_run": by_run, "tried_out": tried_out}
+        found = measures_of(compared, objective=balanced, highest_usd_per_gpu_hour=20, **how)
+        return [float(cost) for cost in found.weighed_cost]
+
+    hourly = [(plan.cost.usd_per_hour or 0.0) + balanced.around_usd_per_hour for plan in plans]
+    assert weighed(*plans, by_run=False, tried_out=True) == pytest.approx(hourly)
+    assert weighed(*plans, by_run=False, tried_out=False) != pytest.approx(hourly)
+    runs = [replace(plan, facts={**plan.facts, "plan.hours": 30.0}) for plan in plans]
+    assert weighed(*runs, by_run=True, tried_out=True) == pytest.approx([30 * rate for rate in hourly])
 
 
 def test_a_service_costs_its_month_and_takes_the_time_of_an_answer(plans: list[Plan], balanced: Objective) -> None:
