@@ -134,23 +134,28 @@ def simulated(outcome: Outcome) -> dict[str, float]:
 
 #: Servers of batches: seconds of one request, of each further one, and the largest batch.
 BATCH_SERVERS = ((0.1, 0.0, 1), (0.1, 0.001, 64), (0.1, 0.01, 32), (0.02, 0.02, 16), (0.5, 0.02, 32))
+#: Copies that take single requests from one queue.
+COPIES = (2, 4, 8, 32)
 
 
-def batch_ratios() -> Iterator[tuple[str, float, str]]:
-    """Figure, formula / simulation, and words of each server of batches under an open load."""
-    for start, each, most in BATCH_SERVERS:
+def batch_ratios() -> Iterator[tuple[str, str, float, str]]:
+    """Kind, figure, formula / simulation, and words of each server of batches under an open load."""
+    single = BATCH_SERVERS[0]
+    for (start, each, most), copies in [*((server, 1) for server in BATCH_SERVERS), *((single, c) for c in COPIES)]:
 
         def service(batch: Any, start: float = start, each: float = each) -> Any:
             return start + each * (batch - 1.0)
 
-        server = BatchServer(service, np.array([float(most)]))
+        server = BatchServer(service, np.array([float(most)]), sharing=copies)
         for share in SHARES_OF_CAPACITY:
             rate = share * server.capacity
             waits = opened_batches(server, rate, 1.0)
-            found = simulate_batches(service, most, float(rate[0]), requests=20_000, seed=SEED)
+            every = float(rate[0]) * copies
+            found = simulate_batches(service, most, every, requests=20_000, seed=SEED, copies=copies)
             for name in ("mean", "p50", "p95"):
-                words = f"batches of {most}, {start} s and {each} s each: {share} of capacity"
-                yield f"latency {name}", float(getattr(waits, name)[0]) / getattr(found, name), words
+                words = f"{copies} x batches of {most}, {start} s and {each} s each: {share} of capacity"
+                kind = "batches" if copies == 1 else "one queue of copies"
+                yield kind, f"latency {name}", float(getattr(waits, name)[0]) / getattr(found, name), words
 
 
 def main() -> None:
@@ -166,8 +171,8 @@ def main() -> None:
         for figure, value in formula(steps, replica, load).items():
             if found[figure] > 0:
                 ratios[kind, figure].append((value / found[figure], words))
-    for figure, ratio, words in batch_ratios():
-        ratios["batches", figure].append((ratio, words))
+    for kind, figure, ratio, words in batch_ratios():
+        ratios[kind, figure].append((ratio, words))
     print("formula / simulation: loads, median ratio, within 1.1, 1.3 and 2")
     for (kind, figure), pairs in sorted(ratios.items()):
         factors = [max(ratio, 1.0 / ratio) for ratio, _ in pairs]

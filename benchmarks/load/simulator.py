@@ -254,28 +254,32 @@ class _Run:
         )
 
 
-def simulate_batches(service_s: Callable[[int], float], most: int, rate: float, *, requests: int, seed: int) -> Spread:
-    """Seconds of requests that come one by one to a server of batches, which takes all that wait, at most so many.
+def simulate_batches(
+    service_s: Callable[[int], float], most: int, rate: float, *, requests: int, seed: int, copies: int = 1
+) -> Spread:
+    """Seconds of requests that come one by one to servers of batches; the first that is free takes all that wait.
 
     Args:
         service_s: seconds of a batch of so many.
         most: requests of the largest batch.
-        rate: requests that come in a second.
+        rate: requests that come in a second, to all copies.
         requests: how many; the first tenth of them is left out.
         seed: of their moments.
+        copies: that take requests from one queue.
     """
     chance = random.Random(seed)
     arrivals, now = [], 0.0
     for _ in range(requests):
         now += chance.expovariate(rate)
         arrivals.append(now)
-    free, first, times = 0.0, 0, []
+    free, first, times = [0.0] * copies, 0, []
     while first < requests:
-        begin, last = max(free, arrivals[first]), first
+        begin, last = max(free[0], arrivals[first]), first
         while last < requests and last - first < most and arrivals[last] <= begin:
             last += 1
-        free = begin + service_s(last - first)
-        times += [free - arrived for arrived in arrivals[first:last]]
+        end = begin + service_s(last - first)
+        heapq.heapreplace(free, end)
+        times += [end - arrived for arrived in arrivals[first:last]]
         first = last
     return _spread(times[requests // 10 :])
 

@@ -209,6 +209,8 @@ def _more(
         known = speed["qps"] > 0
         enough = number * sizes.rate / np.where(known, speed["qps"], np.inf)
         enough = np.ceil(enough * 0.999).astype(np.int64)
+        if sizes.job.shape is None:  # Copies that share a queue bear more each by being more.
+            enough = np.minimum(enough, most)
         # Room asks for a little more than that.
         a_little = number + np.maximum(1, np.maximum(number - least, least // 8))
         further = np.where(enough > number, enough, np.minimum(a_little, most))

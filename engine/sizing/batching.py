@@ -9,6 +9,10 @@ Triton, text-embeddings-inference and ONNX servers do without a delay). With ``s
     closed loop:  time = the longer of service(in flight) + overhead and in flight / capacity
     in flight = requests per second x mean time                                          (Little's law)
 
+Where c copies take requests from one queue, whoever comes waits only if all of them are at work, in
+u^(sqrt(2 (c + 1)) - 1) of all cases (Sakasegawa, "An approximation formula Lq = a rho^b / (1 - rho)", 1977), and for a
+c-th of the time.
+
 The wait is what is left of the batch on the way, and the M/D/1 queue of a server that does ``capacity`` a second. Where
 batches bring nothing, as ``service`` grows with b, their sum is the M/D/1 wait itself (Kleinrock, Queueing Systems I).
 Nobody waits longer than a batch for the one on the way; the tail of the queue falls off as an exponential.
@@ -32,6 +36,7 @@ class BatchServer(NamedTuple):
     service: Callable[[Any], Any]  # seconds of a batch of so many requests, 1 or more
     most: Any  # requests of the largest batch
     overhead_s: float = 0.0  # that a request spends outside the network
+    sharing: Any = 1  # copies that take requests from one queue; 1 where each has its own
 
     @property
     def capacity(self) -> Any:
@@ -71,14 +76,18 @@ def opened_batches(server: BatchServer, rate: Any, burst: float) -> Waits:
     root = rising_root(lambda size: np.log(size / (rate * server.service(size))), (np.zeros_like(most), most))
     batch = np.exp(root.at)
     step = server.service(batch)
-    busy = np.minimum(1.0, rate * step / batch)
-    rest = busy * step / 2.0
-    queue = burst * (rest + share**2 / (2.0 * (1.0 - share) * capacity))
+    # One copy is as often at work as it is in use: then the exponent is 1.
+    copies = 1.0 * server.sharing
+    exponent = np.sqrt(2.0 * (copies + 1.0)) - 1.0
+    busy = np.minimum(1.0, rate * step / batch) ** exponent
+    rest = busy * step / (2.0 * copies)
+    queue = burst * (rest + share ** (exponent + 1.0) / (2.0 * (1.0 - share) * capacity * copies))
     own = server.overhead_s + step
 
     def exceeded_by(part: float) -> Any:
         """The wait that a part of the requests exceeds: the rest of a batch is any share of it, and no more than it."""
-        return step * np.maximum(0.0, 1.0 - part / np.maximum(busy, part)) + of_tail(queue - rest, busy, part)
+        first_free = step / copies * np.maximum(0.0, 1.0 - part / np.maximum(busy, part))
+        return first_free + of_tail(queue - rest, busy, part)
 
     return Waits(own + queue, own + exceeded_by(0.5), own + np.maximum(queue, exceeded_by(0.05)))
 

@@ -40,9 +40,10 @@ def image_values(
         values = training_run(job, rate, flops, rows, starting)
         return {"samples_per_s": values["samples_per_s"], "images_per_s": values["samples_per_s"], **values}
     each = np.maximum(flops / rate, _passing_s(job, table, pick)[which])
-    # Pictures pass one by one: those of a batch take as long together.
+    # Pictures pass one by one: those of a batch take as long together. Each goes to a copy that is free.
     outside = speed_constants().serving.batch_overhead_ms.at(TURNED[pick]) / 1e3
-    values = batch_values(BatchServer(lambda batch: batch * each, 1.0, outside), rows.count, rows.batch, demand)
+    server = BatchServer(lambda batch: batch * each, 1.0, outside, rows.count)
+    values = batch_values(server, rows.count, rows.batch, demand)
     if demand.stream_per_s:
         values["max_streams"] = values["qps"] / demand.stream_per_s
     return {"images_per_s": values["samples_per_s"], **values}
@@ -87,7 +88,8 @@ def _diffusion_values(job: Job, table: GpuTable, which: Ints, rows: Rows, demand
     most = np.maximum(1.0, ceiling(rows.batch, rows.count))
     if demand.capacity and demand.rate is None:
         most = np.maximum(most, starting / computing)
-    server = BatchServer(lambda batch: steps * passes * np.maximum(batch * computing, starting), most)
+    # A picture takes seconds, so that a queue feeds all copies.
+    server = BatchServer(lambda batch: steps * passes * np.maximum(batch * computing, starting), most, 0.0, rows.count)
     values = batch_values(server, rows.count, rows.batch, demand)
     values["steps_per_s"] = values["samples_per_s"] * steps
     if job.family == "diffusion_image":

@@ -23,6 +23,8 @@ LOADS: list[tuple[str, Facts]] = [
     ("llama-3.1-8b", {"min_tokens_per_s": 40_000.0, "tpot_slo_ms": 40.0}),
     ("bert-base-uncased", {"peak_qps": 50.0, "latency_slo_ms": 20.0}),
     ("flux.1-dev", {"peak_qps": 0.5, "latency_slo_ms": 20_000.0}),
+    ("sdxl-base-1.0", {"peak_qps": 5.0, "latency_slo_ms": 2000.0}),
+    ("resnet50", {"peak_qps": 5000.0, "latency_slo_ms": 10.0}),
 ]
 #: So many replicas are tried one by one.
 MOST = 64

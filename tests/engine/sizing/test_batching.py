@@ -101,6 +101,45 @@ def test_the_tail_is_near_that_of_one_server_of_equal_times(share, p95):
     assert waits.p95[0] - 1.0 == pytest.approx(p95, rel=0.15)
 
 
+def erlang_c(copies: int, share: float) -> float:
+    """How often all copies are at work (Erlang's formula of waiting)."""
+    offered, term, below = copies * share, 1.0, 0.0
+    for number in range(copies):
+        below += term
+        term *= offered / (number + 1)
+    return term / (1 - share) / (below + term / (1 - share))
+
+
+@pytest.mark.parametrize("copies", [1, 2, 4, 8, 32])
+@pytest.mark.parametrize("share", [0.5, 0.8, 0.95])
+def test_one_queue_of_copies_is_that_of_the_textbook(copies, share):
+    """The wait of M/D/c is about half that of M/M/c (Cosmetatos)."""
+    server = BatchServer(lambda batch: batch, np.array([1.0]), sharing=copies)
+    wait = opened_batches(server, np.array([share]), 1.0).mean[0] - 1.0
+    assert wait == pytest.approx(erlang_c(copies, share) / (2 * copies * (1 - share)), rel=0.25, abs=0.02)
+
+
+@given(server=SERVERS, share=st.floats(0.001, 0.95), copies=st.integers(1, 64), burst=st.floats(1, 3))
+def test_copies_of_one_queue_wait_no_more_than_each_with_its_own(server, share, copies, burst):
+    alone = opened_batches(server, share * server.capacity, burst)
+    shared = opened_batches(server._replace(sharing=copies), share * server.capacity, burst)
+    _ordered(alone, shared)
+
+
+@pytest.mark.parametrize("model", ["stable-diffusion-xl", "resnet-50"])
+def test_a_queue_feeds_all_copies_that_make_pictures(advisor, model):
+    """Eight cards under eight times the load of one answer sooner than the one does."""
+
+    def speed(gpus: int, rate: float) -> dict[str, float]:
+        asked = {"task": "inference", "model_name": model, "gpu": "nvidia-a100-80gb-sxm", "num_gpus": gpus}
+        return size_workload(advisor, advisor.read({**asked, "peak_qps": rate}))["speed"]
+
+    most = speed(1, 0.01)["capacity_samples_per_s"]
+    one, eight = speed(1, 0.8 * most), speed(8, 6.4 * most)
+    assert eight["utilization"] == pytest.approx(one["utilization"], rel=1e-3)
+    assert eight["latency_p95_ms"] < 0.85 * one["latency_p95_ms"]
+
+
 @given(start=st.floats(0.01, 5), share=st.floats(0.01, 0.5))
 def test_nobody_waits_longer_than_the_batch_on_the_way(start, share):
     server = BatchServer(lambda batch: start + 0.0 * batch, np.array([1000.0]))
