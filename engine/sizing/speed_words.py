@@ -64,7 +64,8 @@ _BATCH_WORDS = {
     "utilization": "requests per second / requests per second of full batches",
     "overloaded": "the stated rate is more than full batches answer",
     "capacity_samples_per_s": "requests of a full batch / time of it, all copies",
-    "latency_mean_ms": "time of the batch + the rest of the one before it + the queue before full batches",
+    "latency_mean_ms": "time of the batch + the rest of the one before it + the queue before full batches; one queue"
+    " feeds all copies where pictures pass one by one",
     "latency_p95_ms": "the median, and the tail of the waits before it",
     "latency_p99_ms": "the median, and the tail of the waits before it",
     "qps": "requests per second that keep the targets, at most the share of capacity planned for",
