@@ -1,0 +1,64 @@
+"""Well-known models by the names that papers, documentation and memory tables give them."""
+
+from __future__ import annotations
+
+import pytest
+
+from whichgpu.engine.catalogue import load_knowledge, parameter_count
+
+
+KNOWLEDGE = load_knowledge()
+
+DECODERS = [
+    ("EleutherAI/gpt-j-6b", "gpt-j-6b"),
+    ("GPT-J 6B", "gpt-j-6b"),
+    ("EleutherAI/gpt-neo-2.7B", "gpt-neo-2.7b"),
+    ("EleutherAI/pythia-70m-deduped", "pythia-70m"),
+    ("databricks/dolly-v2-12b", "dolly-v2-12b"),
+    ("cerebras/Cerebras-GPT-13B", "cerebras-gpt-13b"),
+    ("baichuan-inc/Baichuan-13B-Chat", "baichuan-13b"),
+    ("THUDM/chatglm-6b-int4", "chatglm-6b"),
+    ("internlm/internlm-chat-20b", "internlm-20b"),
+    ("bigcode/starcoder", "starcoder"),
+    ("Salesforce/codegen-16B-mono", "codegen-16b"),
+    ("WizardLM-13B-V1.2", "wizardlm-13b"),
+    ("Salesforce/xgen-7b-8k-inst", "xgen-7b-8k"),
+    ("command-r", "command-r-35b"),
+    ("Phi-3-medium", "phi-3-medium-4k"),
+    ("HuggingFaceTB/SmolLM-135M-Instruct", "smollm-135m"),
+    ("LGAI-EXAONE/EXAONE-3.5-7.8B-Instruct-AWQ", "exaone-3.5-7.8b"),
+    ("RWKV/rwkv-4-14b-pile", "rwkv-4-14b"),
+    ("state-spaces/mamba2-2.7b", "mamba2-2.7b"),
+    ("bigscience/bloomz-560m", "bloomz-560m"),
+]
+
+
+@pytest.mark.parametrize(("name", "expected"), DECODERS)
+def test_a_well_known_name_is_found(name: str, expected: str) -> None:
+    match = KNOWLEDGE.find_model(name)
+    assert match.spec is not None
+    assert match.spec.id == expected
+
+
+@pytest.mark.parametrize("name", ["starcoder-3b", "codegen", "bloomz-13b", "gpt-neo", "rwkv", "cerebras-gpt"])
+def test_a_size_that_was_not_published_and_a_family_without_one_are_not_guessed(name: str) -> None:
+    assert KNOWLEDGE.find_model(name).spec is None
+
+
+@pytest.mark.parametrize(
+    ("key", "published"),
+    [
+        ("gpt-j-6b", 6_050_882_784),
+        ("pythia-70m", 70_426_624),
+        ("baichuan-7b", 7_000_559_616),
+        ("baichuan-13b", 13_264_901_120),
+        ("chatglm-6b", 6_173_286_400),
+        ("starcoder", 15_517_456_384),
+        ("snowflake-arctic", 478_584_608_768),
+    ],
+)
+def test_the_dimensions_of_a_well_known_model_give_its_published_count(key: str, published: int) -> None:
+    counted = parameter_count(KNOWLEDGE.models[key])
+    assert counted is not None
+    assert counted.total == pytest.approx(published, rel=0.001)
+    assert (KNOWLEDGE.models[key].params_b or 0.0) * 1e9 == pytest.approx(published, rel=1e-6)
