@@ -31,9 +31,34 @@ DECODERS = [
     ("state-spaces/mamba2-2.7b", "mamba2-2.7b"),
     ("bigscience/bloomz-560m", "bloomz-560m"),
 ]
+ENCODERS = [
+    ("roberta-large", "roberta-large"),
+    ("FacebookAI/xlm-roberta-base", "xlm-roberta-base"),
+    ("microsoft/deberta-v3-large", "deberta-v3-large"),
+    ("distilbert-base-uncased", "distilbert-base-uncased"),
+    ("DistilBERT", "distilbert-base-uncased"),
+    ("albert-base-v2", "albert-base-v2"),
+    ("google/electra-base-discriminator", "electra-base"),
+    ("bert-base-cased", "bert-base-cased"),
+    ("answerdotai/ModernBERT-base", "modernbert-base"),
+    ("facebook/esm2_t33_650M_UR50D", "esm2-650m"),
+]
+ENCODER_DECODERS = [
+    ("google-t5/t5-11b", "t5-11b"),
+    ("t5-3b", "t5-3b"),
+    ("google/mt5-xxl", "mt5-xxl"),
+    ("google/byt5-large", "byt5-large"),
+    ("bigscience/T0_3B", "t0-3b"),
+    ("bigscience/mt0-xxl", "mt0-xxl"),
+    ("google/flan-ul2", "flan-ul2"),
+    ("facebook/bart-large-cnn", "bart-large"),
+    ("google/pegasus-large", "pegasus-large"),
+    ("facebook/nllb-200-3.3B", "nllb-200-3.3b"),
+    ("facebook/m2m100_418M", "m2m100-418m"),
+]
 
 
-@pytest.mark.parametrize(("name", "expected"), DECODERS)
+@pytest.mark.parametrize(("name", "expected"), [*DECODERS, *ENCODERS, *ENCODER_DECODERS])
 def test_a_well_known_name_is_found(name: str, expected: str) -> None:
     match = KNOWLEDGE.find_model(name)
     assert match.spec is not None
@@ -55,6 +80,10 @@ def test_a_size_that_was_not_published_and_a_family_without_one_are_not_guessed(
         ("chatglm-6b", 6_173_286_400),
         ("starcoder", 15_517_456_384),
         ("snowflake-arctic", 478_584_608_768),
+        ("roberta-large", 355_359_744),
+        ("esm2-650m", 651_043_254),
+        ("nllb-200-3.3b", 3_344_863_232),
+        ("mt5-xl", 3_742_619_648),
     ],
 )
 def test_the_dimensions_of_a_well_known_model_give_its_published_count(key: str, published: int) -> None:
