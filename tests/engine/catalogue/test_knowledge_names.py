@@ -56,16 +56,33 @@ ENCODER_DECODERS = [
     ("facebook/nllb-200-3.3B", "nllb-200-3.3b"),
     ("facebook/m2m100_418M", "m2m100-418m"),
 ]
+GENERATORS = [
+    ("sd-1.4", "stable-diffusion-1.4"),
+    ("sd-1.5", "stable-diffusion-1.5"),
+    ("stabilityai/stable-diffusion-xl-refiner-1.0", "sdxl-refiner-1.0"),
+    ("Kwai-Kolors/Kolors-diffusers", "kolors"),
+    ("HunyuanDiT", "hunyuan-dit-v1.2"),
+    ("Alpha-VLLM/Lumina-Next-SFT-diffusers", "lumina-next-sft"),
+    ("THUDM/CogView4-6B", "cogview4-6b"),
+    ("kandinsky-2.2", "kandinsky-2.2"),
+    ("stable-video-diffusion-img2vid-xt", "stable-video-diffusion-xt"),
+    ("hunyuanvideo-i2v", "hunyuanvideo-i2v"),
+    ("Wan2.2 14B", "wan2.2-a14b"),
+    ("ltx-video-13b", "ltx-video-0.9.7"),
+    ("AnimateDiff", "animatediff"),
+]
 
 
-@pytest.mark.parametrize(("name", "expected"), [*DECODERS, *ENCODERS, *ENCODER_DECODERS])
+@pytest.mark.parametrize(("name", "expected"), [*DECODERS, *ENCODERS, *ENCODER_DECODERS, *GENERATORS])
 def test_a_well_known_name_is_found(name: str, expected: str) -> None:
     match = KNOWLEDGE.find_model(name)
     assert match.spec is not None
     assert match.spec.id == expected
 
 
-@pytest.mark.parametrize("name", ["starcoder-3b", "codegen", "bloomz-13b", "gpt-neo", "rwkv", "cerebras-gpt"])
+@pytest.mark.parametrize(
+    "name", ["starcoder-3b", "codegen", "bloomz-13b", "gpt-neo", "rwkv", "cerebras-gpt", "open-sora", "magi-1"]
+)
 def test_a_size_that_was_not_published_and_a_family_without_one_are_not_guessed(name: str) -> None:
     assert KNOWLEDGE.find_model(name).spec is None
 
