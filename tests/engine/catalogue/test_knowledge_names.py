@@ -56,6 +56,19 @@ ENCODER_DECODERS = [
     ("facebook/nllb-200-3.3B", "nllb-200-3.3b"),
     ("facebook/m2m100_418M", "m2m100-418m"),
 ]
+PICTURES = [
+    ("mobilenet_v2", "mobilenet_v2"),
+    ("facebook/deit-base-patch16-224", "deit_base_patch16_224"),
+    ("yolov5s", "yolov5s"),
+    ("YOLOv7", "yolov7"),
+    ("yolov10x", "yolov10x"),
+    ("PekingU/rtdetr_r50vd", "rt-detr-r50"),
+    ("facebook/detr-resnet-50", "detr-resnet-50"),
+    ("SenseTime/deformable-detr", "deformable-detr"),
+    ("nvidia/segformer-b5-finetuned-ade-512-512", "segformer-b5"),
+    ("facebook/sam-vit-huge", "sam-vit-h"),
+    ("dinov3-7b", "dinov3-vit7b16-pretrain-lvd1689m"),
+]
 GENERATORS = [
     ("sd-1.4", "stable-diffusion-1.4"),
     ("sd-1.5", "stable-diffusion-1.5"),
@@ -73,7 +86,7 @@ GENERATORS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "expected"), [*DECODERS, *ENCODERS, *ENCODER_DECODERS, *GENERATORS])
+@pytest.mark.parametrize(("name", "expected"), [*DECODERS, *ENCODERS, *ENCODER_DECODERS, *PICTURES, *GENERATORS])
 def test_a_well_known_name_is_found(name: str, expected: str) -> None:
     match = KNOWLEDGE.find_model(name)
     assert match.spec is not None
