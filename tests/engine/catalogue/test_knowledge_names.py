@@ -69,6 +69,15 @@ PICTURES = [
     ("facebook/sam-vit-huge", "sam-vit-h"),
     ("dinov3-7b", "dinov3-vit7b16-pretrain-lvd1689m"),
 ]
+SOUNDS_AND_SCIENCES = [
+    ("facebook/musicgen-large", "musicgen-large"),
+    ("stabilityai/stable-audio-open-1.0", "stable-audio-open-1.0"),
+    ("hubert-xlarge", "hubert-xlarge-ll60k"),
+    ("facebook/hf-seamless-m4t-large", "seamless-m4t-large"),
+    ("openai/whisper-medium.en", "whisper-medium"),
+    ("amazon/chronos-t5-large", "chronos-t5-large"),
+    ("facebook/esmfold_v1", "esmfold-v1"),
+]
 GENERATORS = [
     ("sd-1.4", "stable-diffusion-1.4"),
     ("sd-1.5", "stable-diffusion-1.5"),
@@ -86,7 +95,9 @@ GENERATORS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "expected"), [*DECODERS, *ENCODERS, *ENCODER_DECODERS, *PICTURES, *GENERATORS])
+@pytest.mark.parametrize(
+    ("name", "expected"), [*DECODERS, *ENCODERS, *ENCODER_DECODERS, *PICTURES, *SOUNDS_AND_SCIENCES, *GENERATORS]
+)
 def test_a_well_known_name_is_found(name: str, expected: str) -> None:
     match = KNOWLEDGE.find_model(name)
     assert match.spec is not None
