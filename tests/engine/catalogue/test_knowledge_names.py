@@ -59,7 +59,11 @@ ENCODER_DECODERS = [
 PICTURES = [
     ("mobilenet_v2", "mobilenet_v2"),
     ("facebook/deit-base-patch16-224", "deit_base_patch16_224"),
+    ("microsoft/swin-base-patch4-window7-224", "swin_base_patch4_window7_224"),
+    ("timm/resnet50.a1_in1k", "resnet50"),
+    ("timm/vit_base_patch16_224.augreg2_in21k_ft_in1k", "vit_base_patch16_224"),
     ("yolov5s", "yolov5s"),
+    ("yolov8n-seg.pt", "yolov8n-seg"),
     ("YOLOv7", "yolov7"),
     ("yolov10x", "yolov10x"),
     ("PekingU/rtdetr_r50vd", "rt-detr-r50"),
@@ -81,6 +85,10 @@ SOUNDS_AND_SCIENCES = [
 GENERATORS = [
     ("sd-1.4", "stable-diffusion-1.4"),
     ("sd-1.5", "stable-diffusion-1.5"),
+    ("stabilityai/stable-diffusion-2-1", "stable-diffusion-2.1"),
+    ("stabilityai/stable-diffusion-2-base", "stable-diffusion-2-base"),
+    ("stabilityai/stable-diffusion-3-medium-diffusers", "sd3-medium"),
+    ("Wan-AI/Wan2.1-T2V-14B-Diffusers", "wan2.1-14b"),
     ("stabilityai/stable-diffusion-xl-refiner-1.0", "sdxl-refiner-1.0"),
     ("Kwai-Kolors/Kolors-diffusers", "kolors"),
     ("HunyuanDiT", "hunyuan-dit-v1.2"),
