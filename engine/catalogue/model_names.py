@@ -14,6 +14,7 @@ from whichgpu.engine.core import nearest_words
 
 _DATE = re.compile(r"\d{4}|\d{6}|\d{8}")
 _VERSION = re.compile(r"\d+(\.\d+)?")
+_UNDERSCORE = re.compile(r"\d_\d")
 _SIZE_TOLERANCE = 0.12  # A stated size and a model's real one: "7B" stands for 6.5 to 7.9 among those known.
 
 
@@ -46,6 +47,9 @@ def spelt_models(models: Iterable[ModelSpec]) -> SpeltModels:
     meant: dict[tuple[str, ...], str] = {}
     for key in by_id:
         meant.setdefault(words[key], key)
+    for key in by_id:
+        if _UNDERSCORE.search(key):  # timm's patch16_224 is the hub's patch16-224; in phi-1_5 it stands for a dot.
+            meant.setdefault(spelling(key.replace("_", "-")).words, key)
     for key, model in by_id.items():
         for name in (model.name, *model.aliases):
             spelt = spelling(name)

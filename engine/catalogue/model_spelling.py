@@ -34,6 +34,8 @@ _IQ = {"2": "iq2_xs", "3": "iq3_xs", "4": "iq4_xs"}
 
 _WORD = re.compile(r"\d+x\d+(?:\.\d+)?b(?![a-z])|[ae]?\d+(?:\.\d+)?[btm](?![a-z])|\d+(?:\.\d+)*|[a-z]+")
 _SIZE = re.compile(r"\d+x\d+(?:\.\d+)?b|\d+(?:\.\d+)?[btm]")
+#: What timm puts behind a network's name: by which recipe and on which data its weights were trained (``.a1_in1k``).
+_TRAINED_ON = re.compile(r"\.[a-z0-9_]*in\d+k[a-z0-9_]*$")
 #: Words that mark a variant of the same network.
 VARIANT_WORDS = frozenset(
     (
@@ -50,6 +52,7 @@ VARIANT_WORDS = frozenset(
         "community",
         "ct",
         "dequantized",
+        "diffusers",
         "dpo",
         "dspark",
         "dynamic",
@@ -87,6 +90,7 @@ VARIANT_WORDS = frozenset(
         "rlhf",
         "safetensors",
         "sft",
+        "sharded",
         "static",
         "tensor",
         "text",
@@ -138,7 +142,7 @@ def spelling(name: str) -> Spelling:
     publisher, slash, tail = text.rpartition("/")
     # "vit-b/16" has a slash inside; a hub path has a name behind it.
     text = tail if slash and re.search(r"[a-z]", tail) else publisher + tail if slash else text
-    text = text.removesuffix(".gguf").removesuffix(".safetensors").replace(":", "-")
+    text = _TRAINED_ON.sub("", text.removesuffix(".gguf").removesuffix(".safetensors")).replace(":", "-")
     text, precision = _without_quantization(text)
     text = re.sub(r"(?<=\d)_(?=\d)", ".", text)
     text = re.sub(r"(?<=\d) +(?=[bm]\b)", "", text)

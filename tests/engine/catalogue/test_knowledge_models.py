@@ -265,5 +265,6 @@ def test_cache_relevant_dimensions_of_models_with_windows() -> None:
     assert (MODELS["qwen3.5-27b"].full_attention_layers, MODELS["qwen3.5-27b"].linear_layers) == (16, 48)
     for model in MODELS.values():
         if model.sliding_layers is not None and model.layers is not None:
-            assert (model.full_attention_layers or 0) + model.sliding_layers == model.layers, model.id
+            whole, fixed = model.full_attention_layers or 0, model.linear_layers or 0
+            assert whole + model.sliding_layers + fixed == model.layers, model.id
         assert (model.sliding_window is None) == (model.sliding_layers is None), model.id
