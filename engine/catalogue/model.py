@@ -143,6 +143,8 @@ class ModelSpec(FrozenModel):
     sliding_layers: int | None = None  # layers whose KV stops at the window
     linear_layers: int | None = None  # layers with a fixed state (Mamba, linear attention)
     concatenates_cache: bool = False  # its own code joins old and new keys and values into a new cache at each step
+    joins_layers: bool = False  # its own code joins the caches of a prompt's layers into one tensor, layer by layer
+    fused_gate: bool = False  # gate and up are one matrix, whose output stays while their product is made
     moe: Moe | None = None
     mla: Mla | None = None
     native_precision: str | None = None  # mxfp4, fp8 where the published weights are

@@ -203,6 +203,7 @@ class SizingConstants(FrozenModel):
     large_card_gb: Constant
     recent_prefill: RecentPrefill
     plain_code: PlainCode
+    joined_caches: Constant
     mxfp4_padding: Mxfp4Padding
     fused_experts: FusedExperts
     context: Context

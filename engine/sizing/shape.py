@@ -41,6 +41,7 @@ class Shape(Struct, frozen=True):
     known: bool  # dimensions come from the catalogue
     exact: bool  # the parameter count was computed from the dimensions
     qk_norm: bool = False  # query and keys are normalised, head by head
+    fused_gate: bool = False  # gate and up are one matrix
     encoders: float = 0.0  # of pictures and sound beside the language model, with what leads into it
 
     @property
@@ -133,6 +134,7 @@ def _published(model: ModelSpec, stated_b: float | None, active_b: float | None)
         known=True,
         exact=exact,
         qk_norm=model.qk_norm,
+        fused_gate=model.fused_gate,
         encoders=min(encoders, params),
     )
 
