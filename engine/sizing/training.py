@@ -32,6 +32,7 @@ from whichgpu.engine.sizing.training_terms import (
     TRAINED_ENDS,
     WEIGHTS,
 )
+from whichgpu.engine.sizing.zero import beside_zero, zero_parts
 
 
 class Block(NamedTuple):
@@ -50,13 +51,15 @@ def training_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
     tensor = rows.tensor
     parts: list[PartColumn] = []
     workspace = released = 0.0
+    trained: Any
     layer_params, end_params = stage_params(shape, rows.pipeline)
     if job.peft:
         _frozen(job, shape, rows, parts)
-        _adapters(job, shape, rows, parts)
+        trained = _adapters(job, shape, rows, parts)
     else:
+        trained = _on_rank(job, shape, rows, layer_params, end_params)
         block = Block(
-            _on_rank(job, shape, rows, layer_params, end_params),
+            trained,
             np.minimum(end_params, shape.embedding) / tensor,
             shape.largest_layer / tensor,
             (layer_params + end_params) / tensor,
@@ -72,13 +75,17 @@ def training_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
         freed = freed + excess - released  # Gradients are still there in the optimiser's step.
         parts.append(PartColumn(RELEASED, excess, (shape.params / 1e9, state_bytes(job).gradients, shards(rows)[1])))
     parts.append(step_part(workspace, freed))
+    zero = beside_zero(job, rows, trained, shape.hidden)
+    parts += zero_parts(zero, trained, rows, np.maximum(freed, workspace))
     # Of a step whose peak is the optimiser's, what is never there together does not matter.
     apart = np.maximum(freed, workspace) - np.maximum(freed - apart, workspace)
     spare: Any = 0.0
     if job.rollout_here:
         parts.append(rollout_part(job, shape, rows, parts))
         spare = rollout_spare(job, shape, rows, parts)
-    return finished(job, parts, rows, known=shape.known, soft=soft, less_gb=spare, apart=apart)
+    # No block that activations have left can hold the flat gradients, but all are given back where a card is full.
+    held = np.minimum(freed, zero.flat)
+    return finished(job, parts, rows, known=shape.known, soft=soft, open_gb=held, less_gb=spare, apart=apart)
 
 
 def _passes(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> tuple[Any, Any, Any]:
@@ -166,7 +173,8 @@ def _frozen(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> None
         parts.append(PartColumn(DEQUANT, matrix * 2.0 / 1e9, (matrix / 1e6,)))
 
 
-def _adapters(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> None:
+def _adapters(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> Any:
+    """Append adapters and what is trained beside them; give how many parameters learn."""
     training = sizing_constants().training
     trained = adapter_params(shape, job.lora_rank, job.lora_targets) / (rows.tensor * rows.pipeline)
     habits = training.frameworks.get(job.framework or "")
@@ -180,6 +188,8 @@ def _adapters(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> No
         # Copies in 32 bits beside the frozen originals, with gradients and moments.
         ends = stage_params(shape, rows.pipeline)[1] / rows.tensor
         parts.append(PartColumn(TRAINED_ENDS, ends * kept_here / 1e9, (ends / 1e6, kept_here)))
+        trained = trained + ends
+    return trained
 
 
 def trained_states(job: Job, block: Block, rows: Rows, parts: list[PartColumn]) -> tuple[Any, Any]:

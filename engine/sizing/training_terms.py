@@ -85,6 +85,19 @@ LOGITS = TermKind(
     ("micro_batch", "seq_len_tokens", "vocab", "chunked_loss"),
     "vramcalc 0.1.2; litgpt, torchtune and Hugging Face runs",
 )
+FLAT_GRADIENTS = TermKind(
+    "optimizer_step",
+    "trained parameters / data ranks (of a group, in the third stage) x 6 bytes: the gradients of a step in one flat"
+    " tensor, as they are and cast to 32 bits, as far as they exceed the activations freed by then",
+    ("parameters_b", "data_ranks", "freed_gb"),
+    "DeepSpeed 0.15.4 runtime/zero/stage_1_and_2.py, step; stage3.py, _prepare_fp32_grad_for_sub_group",
+)
+BUCKETS = TermKind(
+    "buckets",
+    "two buckets of gradients on their way x 2 bytes; one of the squared width in the third stage",
+    ("data_ranks",),
+    "DeepSpeed 0.15.4 runtime/zero/stage_1_and_2.py, ipg_buffer; transformers integrations/deepspeed.py",
+)
 STEP = TermKind(
     "optimizer_step",
     "the optimiser's workspace (a copy of the gradients), as far as it exceeds the activations freed by then",

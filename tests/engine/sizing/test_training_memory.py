@@ -86,7 +86,7 @@ def test_the_step_of_an_unfused_optimizer_needs_a_copy_of_the_gradients():
     assert short.breakdown["optimizer_step"] == pytest.approx(PARAMS_B * 4, rel=0.02)
     long = estimate(seq_len_tokens=8192, batch_size_per_gpu=8, gradient_checkpointing="none")
     assert "optimizer_step" not in long.breakdown
-    assert "optimizer_step" not in estimate(Layout(data=8, sharding="zero3"), seq_len_tokens=16).breakdown
+    assert "optimizer_step" not in estimate(Layout(data=8, sharding="fsdp"), seq_len_tokens=16).breakdown
 
 
 def test_a_framework_that_drops_gradients_between_steps_needs_less():
