@@ -118,12 +118,21 @@ def _spec(reader: ConfigReader, identity: str, *, multimodal: bool) -> ModelSpec
         concatenates_cache=kind in JOINS_CACHES,
         joins_layers=_joins_layers(reader, kind),
         fused_gate=kind in FUSED_GATES,
+        fused_qkv=kind == "gpt_neox",
+        parallel_branches=kind == "gpt_neox" and reader.flag("use_parallel_residual", default=True),
+        partial_rotary=kind == "gpt_neox" and _rotated_share(reader) < 1.0,
         moe=experts_of(reader, layers),
         mla=mla,
         native_precision=native_precision(reader),
         dims_partial=spread.unclear,
         sources=("config.json",),
     )
+
+
+def _rotated_share(reader: ConfigReader) -> float:
+    """The share of a head that is rotated; GPT-NeoX's class has a quarter unless told otherwise."""
+    share = reader.content.get("rotary_pct", reader.content.get("partial_rotary_factor", 0.25))
+    return float(share) if isinstance(share, int | float) else 1.0
 
 
 def _joins_layers(reader: ConfigReader, kind: str) -> bool:

@@ -41,8 +41,12 @@ def layer_bytes_per_token(job: Job, shape: Shape, tensor: Any) -> tuple[Any, Any
 def score_bytes_per_token(job: Job, shape: Shape, tensor: Any) -> Any:
     """Bytes of attention's scores that a token takes in a layer which does not fuse them away.
 
-    A softmax in 32 bits and, in 16-bit training, its cast.
+    A softmax in 32 bits and, in 16-bit training, its cast. Where a dropout follows, a softmax in the type of the
+    scores, the mask and what is left.
     """
+    if shape.drops_out:
+        wide = 4.0 if job.recipe == "fp32" or job.autocasts else 2.0
+        return (wide + 1.0 + _element(job)) * shape.heads * job.seq_len_tokens / tensor
     each = sizing_constants().training.attention_score_bytes.value - (2.0 if job.recipe == "fp32" else 0.0)
     return each * shape.heads * job.seq_len_tokens / tensor
 
@@ -81,6 +85,8 @@ def _kept(job: Job, shape: Shape, tensor: Any, shared: Any, *, learns: bool) -> 
     """Bytes of all operands: of norms, of matrices that learn (or have adapters that do), of attention and the gate."""
     element = _element(job)
     hidden = _norms(job, shape, learns=learns) + _inputs(job, shape, learns=learns)
+    if shape.drops_out:  # A byte of mask for what attention and the feed-forward part add.
+        hidden += 2.0
     gathered: Any = 0.0
     habits = _habits(job)
     if learns and habits is not None and habits.keeps_gathered:
@@ -91,9 +97,12 @@ def _kept(job: Job, shape: Shape, tensor: Any, shared: Any, *, learns: bool) -> 
 
 
 def _norms(job: Job, shape: Shape, *, learns: bool) -> float:
-    """Bytes for each hidden number that the two norms keep: their input, and what they scale where scales learn."""
+    """Bytes for each hidden number that the two norms keep: their input, and what they scale where scales learn.
+
+    Parallel branches have one input.
+    """
     if _fuses_norms(job, shape):
-        return 2.0 * _stream(job)
+        return (1.0 if shape.parallel_branches else 2.0) * _stream(job)
     habits = _habits(job)
     wide = job.autocasts or (habits is not None and habits.keeps_32bit_norms)
     scaled = (4.0 if wide else _element(job)) if learns else 0.0
@@ -104,7 +113,7 @@ def _inputs(job: Job, shape: Shape, *, learns: bool) -> float:
     """Bytes for each hidden number of what matrices read that have to learn."""
     element, second = _element(job), 2 if shape.gated else 1
     if learns:  # Autocast casts the input of each matrix anew.
-        return (3 + second) * 2.0 if job.autocasts else 2.0 * element
+        return ((1 if shape.fused_qkv else 3) + second) * 2.0 if job.autocasts else 2.0 * element
     targets = set(job.lora_targets)
     first, others = targets & _FIRST, targets & _SECOND
     each = element + _mask(job)
@@ -134,6 +143,11 @@ def _attention(job: Job, shape: Shape) -> float:
         elements = habits.query_elements * query
     elif not job.flash_attention and not shape.latent:
         elements = 4.0 * query  # Eager attention copies keys and values for each head.
+    elif shape.fused_qkv:
+        # Values are a part of the fused product, which stays whole beside query and keys as they are rotated.
+        elements += query + values / 2.0
+        # Joined parts of a head lie in another order, in which what comes out is copied for the next matrix.
+        elements += query if shape.partial_rotary else 0.0
     if habits is not None and habits.exchanges_heads and job.context_parallel > 1:
         elements += query  # What comes out is there for the rank's heads and for its tokens.
     if shape.qk_norm:  # Their input in 32 bits, as two numbers of 16, and what is scaled where scales learn.

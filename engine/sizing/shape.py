@@ -42,6 +42,10 @@ class Shape(Struct, frozen=True):
     exact: bool  # the parameter count was computed from the dimensions
     qk_norm: bool = False  # query and keys are normalised, head by head
     fused_gate: bool = False  # gate and up are one matrix
+    fused_qkv: bool = False  # query, key and value are one matrix
+    parallel_branches: bool = False  # attention and the feed-forward part read the same input
+    partial_rotary: bool = False  # some numbers of a head are rotated, and joined with the others
+    drops_out: bool = False  # of scores, and of what each part of a layer adds, while it learns
     encoders: float = 0.0  # of pictures and sound beside the language model, with what leads into it
 
     @property
@@ -135,6 +139,11 @@ def _published(model: ModelSpec, stated_b: float | None, active_b: float | None)
         exact=exact,
         qk_norm=model.qk_norm,
         fused_gate=model.fused_gate,
+        fused_qkv=model.fused_qkv,
+        parallel_branches=model.parallel_branches,
+        partial_rotary=model.partial_rotary,
+        # BERT and its relatives; configurations of the kind have a dropout of 0.1 unless told otherwise.
+        drops_out=model.kind == "encoder" and model.bias == "all" and model.learned_positions is not None,
         encoders=min(encoders, params),
     )
 

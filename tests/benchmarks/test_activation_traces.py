@@ -21,7 +21,14 @@ TOLERANCE = 0.02
 WORKING_TOLERANCE = 0.1
 #: Traced techniques of which the formulas know nothing: weight-decomposed adapters.
 _UNKNOWN = {"dora"}
-_MODULES = {"llama": "gated", "qwen3": "gated", "mixtral": "gated", "vit": "plain"}
+_MODULES = {
+    "llama": "gated",
+    "qwen3": "gated",
+    "mixtral": "gated",
+    "vit": "plain",
+    "bert": "plain",
+    "gpt-neox": "plain",
+}
 _MODULES |= {"litgpt": "gated", "torchtune": "gated"}
 #: Frameworks that do what a technique says, where it is not the job's to say.
 _DROPS_OUT, _GATHERS, _EXCHANGES = "trl", "torchtitan", "deepspeed"
@@ -97,6 +104,10 @@ def _shape(module, hidden, query, values, wide, heads, routed):
         "layers": 1,
         "sparse_layers": 1 if routed else 0,
         "qk_norm": module == "qwen3",
+        "drops_out": module == "bert",
+        "fused_qkv": module == "gpt-neox",
+        "parallel_branches": module == "gpt-neox",
+        "partial_rotary": module == "gpt-neox",
     }
     return Shape(**(required | known))
 
@@ -106,7 +117,7 @@ def _measures(row, dims, seq):
     hidden, query, values, wide, heads = dims
     technique = row["technique"]
     tensor = technique.get("tensor", 1)
-    if row["module"] == "vit":  # Query, keys and values are as wide as the hidden states.
+    if row["module"] in {"vit", "bert", "gpt-neox"}:  # Query, keys and values are as wide as the hidden states.
         query, values = hidden, 2 * hidden
     if row["module"] == "torchtune":
         query = hidden
