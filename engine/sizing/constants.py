@@ -103,6 +103,11 @@ class Typical(FrozenModel):
     kv_heads: int
     intermediate_ratio: float
     vocab: int
+    encoders_b: float  # of pictures, beside a language model
+    encoders_share: float  # of the whole model, at most
+    encoder_layers: int
+    encoder_patch_px: int
+    encoder_picture_px: int
     low_factor: float
     high_factor: float
     source: str

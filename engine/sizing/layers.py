@@ -93,6 +93,9 @@ def _kept(job: Job, shape: Shape, tensor: Any, shared: Any, *, learns: bool) -> 
         # The input of each split part is gathered once, and kept whole.
         gathered = np.where(shared > 1, 2.0 * element * shape.hidden * (1.0 - 1.0 / shared), 0.0)
     split = _attention(job, shape) + _feed_forward(job, shape, learns=learns)
+    if job.weight_decomposed and not learns:
+        whole, parts = _decomposed(job, shape)
+        hidden, split = hidden + whole * element, split + parts
     return hidden * shape.hidden / shared + gathered + split * element / tensor + _routed(job, shape, learns) / shared
 
 
@@ -119,6 +122,17 @@ def _inputs(job: Job, shape: Shape, *, learns: bool) -> float:
     each = element + _mask(job)
     read = each * (len(first) + len(others) if _own_inputs(job) else bool(first) + bool(others))
     return read + (2.0 * element if _keeps_quantized_inputs(job) else 0.0)
+
+
+def _decomposed(job: Job, shape: Shape) -> tuple[float, float]:
+    """What weight-decomposed adapters keep: two elements for each output of an adapted matrix.
+
+    For each hidden number, and all that are split over ranks.
+    """
+    query, values = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
+    sides = {"q": query, "k": values, "v": values, "gate": shape.intermediate, "up": shape.intermediate}
+    targets = set(job.lora_targets)
+    return 2.0 * len(targets & {"o", "down"}), 2.0 * sum(sides.get(target, 0) for target in sorted(targets))
 
 
 def _keeps_quantized_inputs(job: Job) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from whichgpu.engine.sizing.constants import EngineReserve, WeightFormat, sizing_constants
+from whichgpu.engine.sizing.encoders import passing_gb
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
 from whichgpu.engine.sizing.rows import Rows, ceiling
@@ -112,6 +113,8 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
         activation = sequences * job.input_tokens * passing_bytes(shape) / tensor / 1e9 * prefill_share(job)
         activation = activation + sequences * scores_gb(job, shape) / tensor
         activation = np.maximum(activation, sequences * prompt_logits_gb(job, shape) / tensor)
+        if shape.encoders:
+            activation = np.maximum(activation, passing_gb(job, shape, sequences) / tensor)
         if not holds_two_caches(job, shape):
             activation = np.maximum(activation, cache * twice)
         activation = activation + joined_held(job) * (cache + activation)

@@ -44,7 +44,19 @@ TRAINED_ENDS = TermKind(
     "adapters",
     "embedding and head that are trained whole x bytes",
     ("parameters_m", "bytes_per_parameter"),
-    "PEFT modules_to_save keeps a trained copy of each",
+    "PEFT modules_to_save keeps a trained copy of each in the type of the base (cast_adapter_dtype is of adapters)",
+)
+TRAINED_ENCODERS = TermKind(
+    "adapters",
+    "encoders that learn beside adapters x bytes of gradients and moments",
+    ("parameters_m", "bytes_per_parameter"),
+    "they learn in place, in the type of the base: MiniCPM-V finetune/finetune.py, tune_vision",
+)
+FROZEN_ENCODERS = TermKind(
+    "weights",
+    "encoders that are frozen x 2 bytes / shards",
+    ("parameters_m", "shards"),
+    "freeze_vit and its like; pictures pass through them without gradients",
 )
 RESIDENT = TermKind(
     "frozen_components",

@@ -19,8 +19,6 @@ from whichgpu.engine.sizing.shape import Shape
 TOLERANCE = 0.02
 #: And what a layer works with, whose peak moves with the dimensions.
 WORKING_TOLERANCE = 0.1
-#: Traced techniques of which the formulas know nothing: weight-decomposed adapters.
-_UNKNOWN = {"dora"}
 _MODULES = {
     "llama": "gated",
     "qwen3": "gated",
@@ -50,7 +48,7 @@ def traces():
 def _rows():
     for row in traces()["layers"]:
         technique = row["technique"]
-        if row["module"] in _MODULES and not _apart(row["module"], technique) and not _UNKNOWN & set(technique):
+        if row["module"] in _MODULES and not _apart(row["module"], technique):
             yield pytest.param(row, id=f"{row['module']}-" + "-".join(map(str, technique.values())))
 
 
@@ -81,6 +79,7 @@ def _job(module, technique, seq):
         "checkpointing": technique.get("checkpointing", "none").replace("offloaded", "full"),
         "flash_attention": technique.get("attention") != "eager",
         "lora_targets": targets,
+        "weight_decomposed": technique.get("dora", False),
         "seq_len_tokens": seq,
         "framework": _framework(module, technique),
         "sequence_parallel": "sequence" in technique,
