@@ -23,7 +23,7 @@ _ABOUT = """## Runs that nobody had looked at
 
 71 published figures from eight sources that stand in neither file of runs (`data/blind_runs.jsonl`), committed before
 they were run, and run once. **First** is what came out then. **Now** is after mechanisms were mended that they
-showed (`docs/decisions/0067`, 0075, 0076) and twelve rows were written anew from their scripts, and is not blind any more.
+showed (`docs/decisions/0067`, 0075, 0076) and twelve rows were written anew from their scripts: not blind any more.
 """
 
 
