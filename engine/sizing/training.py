@@ -34,6 +34,7 @@ from whichgpu.engine.sizing.training_terms import (
     STEP,
     TRAINED_ENCODERS,
     TRAINED_ENDS,
+    UNPACKED,
     WEIGHTS,
 )
 from whichgpu.engine.sizing.zero import beside_zero, zero_parts
@@ -189,6 +190,10 @@ def _frozen(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> None
     if weight.body < 2.0:
         matrix = 1.0 * shape.hidden * shape.intermediate / tensor
         parts.append(PartColumn(DEQUANT, matrix * 2.0 / 1e9, (matrix / 1e6,)))
+    if job.weight_precision.startswith("gptq"):
+        unpacked = (shape.body - shape.encoders) / shape.layers / tensor
+        kept_layers = shape.layers / rows.pipeline if job.checkpointing == "none" else 1.0
+        parts.append(PartColumn(UNPACKED, unpacked * kept_layers * 2.0 / 1e9, (unpacked / 1e6, kept_layers)))
 
 
 def _adapters(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> Any:

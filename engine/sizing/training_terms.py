@@ -122,6 +122,13 @@ DEQUANT = TermKind(
     ("parameters_m",),
     "bitsandbytes unpacks one matrix at a time",
 )
+UNPACKED = TermKind(
+    "dequantised_layer",
+    "matrices of a layer in 16 bits, of all layers where none is computed anew",
+    ("parameters_m", "layers"),
+    "AutoGPTQ (179776bd) nn_modules/qlinear/qlinear_cuda_old.py, forward: the unpacked weight is an operand of a plain"
+    " product, which autograd keeps",
+)
 ALLOCATOR = TermKind(
     "allocator",
     "share of the tensors that the caching allocator holds beyond them",
