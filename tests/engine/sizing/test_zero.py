@@ -74,3 +74,9 @@ def test_the_flat_gradients_take_turns_with_activations_that_are_given_back_wher
 def test_adapters_have_buckets_too_and_little_to_cast():
     facts = {"task": "peft_finetuning", "peft_method": "lora", "lora_rank": 16, "lora_targets": "all-linear"}
     assert 0.0 < flat("zero2", 2, **facts) < 0.2
+
+
+def test_zero_keeps_a_clone_of_32_bit_weights_too():
+    """Beside two moments of 32 bits."""
+    states = {stage: estimate(stage, 4, compute_precision="fp32").breakdown["optimizer"] for stage in ("zero2", "fsdp")}
+    assert states["zero2"] - states["fsdp"] == pytest.approx(8.03 * 4 / 4, rel=0.01)
