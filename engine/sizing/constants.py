@@ -209,6 +209,7 @@ class SizingConstants(FrozenModel):
     recent_prefill: RecentPrefill
     plain_code: PlainCode
     joined_caches: Constant
+    joined_caches_most: Constant
     mxfp4_padding: Mxfp4Padding
     fused_experts: FusedExperts
     context: Context

@@ -96,6 +96,7 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
     outside = np.where(talking, reserve.outside_split_gib, reserve.outside_gib) * GIB
     inputs: tuple[Any, ...] = (shape.params / 1e9, job.weight_precision, weight.body, tensor, pipeline, models)
     parts = [PartColumn(_WEIGHTS if shape.known else _WEIGHTS_RULE, weights, inputs)]
+    may_be: Any = 0.0
     twice, cache = 0.0, np.zeros(len(tensor))  # An encoder reads its input once and caches nothing.
     if job.family != "encoder":
         element, block = constants.kv_cache[job.kv_precision], 1 if job.engine == "transformers" else 16
@@ -117,7 +118,8 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
             activation = np.maximum(activation, passing_gb(job, shape, sequences) / tensor)
         if not holds_two_caches(job, shape):
             activation = np.maximum(activation, cache * twice)
-        activation = activation + joined_held(job) * (cache + activation)
+        held, further = joined_held(job)
+        activation, may_be = activation + held * (cache + activation), further * (cache + activation)
         inputs = (sequences, job.input_tokens, shape.hidden, shape.intermediate, tensor)
         parts.append(PartColumn(_PREFILL, activation, inputs))
     parts.append(PartColumn(_OUTSIDE, outside, (job.engine, ranks)))
@@ -132,7 +134,7 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
         weights=weights,
         cache=cache,
         activation=activation,
-        most=np.maximum(activation, sequences * prompt_logits_left_open_gb(job, shape) / tensor),
+        most=np.maximum(activation + may_be, sequences * prompt_logits_left_open_gb(job, shape) / tensor),
         outside=outside,
         context_stated="context_tokens" not in job.unstated,
         engine_stated=job.engine_stated,

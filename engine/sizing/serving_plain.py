@@ -17,11 +17,16 @@ def passing_bytes(shape: Shape) -> float:
     return (wide * shape.intermediate + 3.0 * shape.hidden) * 2.0
 
 
-def joined_held(job: Job) -> float:
-    """How much more than cache and passing prompt an allocator needs where each layer makes the joined cache anew."""
+def joined_held(job: Job) -> tuple[float, float]:
+    """How much more than cache and passing prompt an allocator needs where each layer makes the joined cache anew.
+
+    As a share of both, and how much further it may be.
+    """
     if job.engine != "transformers" or job.model is None or not job.model.joins_layers:
-        return 0.0
-    return sizing_constants().joined_caches.value - 1.0
+        return 0.0, 0.0
+    constants = sizing_constants()
+    held = constants.joined_caches.value
+    return held - 1.0, constants.joined_caches_most.value - held
 
 
 def prefill_share(job: Job) -> float:

@@ -18,8 +18,11 @@ from joined import SHAPES, CachingAllocator, OutOfMemoryError, Prompt, needed_sh
 MIB = 1 << 20
 
 
-def test_the_constant_is_the_middle_of_the_simulated_shapes():
-    assert sizing_constants().joined_caches.value == pytest.approx(median(map(needed_share, SHAPES)), abs=0.01)
+def test_the_constants_are_the_middle_and_the_most_of_the_simulated_shapes():
+    shares = list(map(needed_share, SHAPES))
+    constants = sizing_constants()
+    assert constants.joined_caches.value == pytest.approx(median(shares), abs=0.01)
+    assert constants.joined_caches_most.value == pytest.approx(max(shares), abs=0.01)
 
 
 def test_freed_neighbours_become_one_block_again():
