@@ -114,8 +114,9 @@ def _norms(job: Job, shape: Shape, *, learns: bool) -> float:
 
 def _inputs(job: Job, shape: Shape, *, learns: bool) -> float:
     """Bytes for each hidden number of what matrices read that have to learn."""
-    element, second = _element(job), 2 if shape.gated else 1
+    element, second = _element(job), 2.0 if shape.gated else 1.0
     if learns:  # Autocast casts the input of each matrix anew.
+        second -= _wide_experts(job, shape)  # The router alone; copies for experts are counted with them.
         return ((1 if shape.fused_qkv else 3) + second) * 2.0 if job.autocasts else 2.0 * element
     targets = set(job.lora_targets)
     first, others = targets & _FIRST, targets & _SECOND
@@ -175,7 +176,7 @@ def _feed_forward(job: Job, shape: Shape, *, learns: bool) -> float:
     wide = shape.intermediate
     inner = 3.0 if shape.gated else 1.0  # what the activation and the product read
     if learns:
-        return (inner + 1.0) * wide
+        return (inner + 1.0) * wide * (1.0 + _wide_experts(job, shape))
     own = 1.0 + _mask(job) / _element(job)
     elements = inner * wide + (own * wide if "down" in job.lora_targets else 0.0)
     if "o" in job.lora_targets and (_own_inputs(job) or _mask(job)):
@@ -190,7 +191,16 @@ def _routed(job: Job, shape: Shape, learns: bool) -> float:
     if not shape.moe:
         return 0.0
     share = shape.sparse_layers / max(1, shape.layers)
-    return (2.0 if learns else 1.0) * _element(job) * shape.hidden * shape.experts_per_token * share
+    element = 4.0 if _wide_experts(job, shape) else _element(job)
+    return (2.0 if learns else 1.0) * element * shape.hidden * shape.experts_per_token * share
+
+
+def _wide_experts(job: Job, shape: Shape) -> float:
+    """Share of layers whose experts stay in 32 bits under autocast, which knows no grouped product.
+
+    transformers casts what experts read to the type of their weights (integrations/moe.py, _grouped_mm).
+    """
+    return shape.sparse_layers / max(1, shape.layers) if job.autocasts and shape.moe else 0.0
 
 
 def _products(job: Job, shape: Shape, tensor: Any, shared: Any) -> Any:

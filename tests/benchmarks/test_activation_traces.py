@@ -53,10 +53,8 @@ def _rows():
 
 
 def _apart(module, technique):
-    """Cells apart from the formulas (docs/lab.md): a GPU's autocast casts grouped products, a CPU's does not."""
-    if module == "litgpt" and technique.get("targets"):
-        return "adapter_dropout" not in technique  # Its recipes have dropout.
-    return technique["recipe"] == "autocast" and module == "mixtral"
+    """Cells apart from the formulas (docs/lab.md): litgpt's recipes have dropout."""
+    return module == "litgpt" and technique.get("targets") and "adapter_dropout" not in technique
 
 
 def _framework(module, technique):
