@@ -122,6 +122,10 @@ def _adapter(facts: dict[str, Any]) -> Line:
     lora = facts.get("lora", {})
     if str(lora.get("target_linear")).lower() == "true" or str(lora.get("targets")).lower() in {"all", "all linear"}:
         line["lora_targets"] = "all-linear"
+    if str(lora.get("targets")).lower() == "attention":
+        line["lora_targets"] = "attention"
+    if "lora (vision)" in str(facts.get("task_detail") or "").lower():
+        line["trains_encoders"] = True
     if "lora (emb)" in str(facts.get("task_detail") or "").lower():
         line["trains_embeddings"] = True
     return line

@@ -21,8 +21,8 @@ _ALLOCATED = ("max_memory_allocated", "memory active", "max gpu ram", "footprint
 #: four therefore state the same.
 _STANDING = (("huggingface/blog", "quanto-diffusers.md"),)
 #: Tables whose figures are in GiB although they do not say so: the weights alone are as many decimal GB (72.3 billion
-#: in 16 bits, 144.6 of 144.69), so that nothing would be left for the cache.
-_GIB = (("QwenLM/Qwen", "qwen1-infer"),)
+#: in 16 bits, 144.6 of 144.69), so that nothing would be left for the cache, or more (8.29 billion, 16.58 of 16.07).
+_GIB = (("QwenLM/Qwen", "qwen1-infer"), ("QwenLM/Qwen2-VL", "qwen2vl"))
 _GROUPS = {
     "inference": "LLM inference",
     "asr_inference": "speech",

@@ -24,6 +24,7 @@ PARTS = {
     "logits": "output logits",
     "adapters": "adapters (LoRA)",
     "optimizer_step": "working space of the optimizer's step",
+    "buckets": "buckets of gradients on their way",
     "frozen_components": "parts of the model that are not trained",
     "critic": "critic that learns beside the model",
     "rollout_engine": "engine that answers prompts",

@@ -17,7 +17,9 @@ NO_GATE = frozenset(("apertus", "arcee", "gpt_neo", "mbart", "mpt", "nemotron", 
 WITHOUT_GATE = frozenset(("relu2", "xielu"))
 NOT_GATED = FALCONS | BERTS | GPTS | UNTIED | NO_GATE
 ALL_BIAS = BERTS | GPTS | UNTIED | {"gpt_oss"}
-QKV_BIAS = frozenset(("qwen", "qwen2", "qwen2_moe", "qwen2_vl", "qwen2_5_vl", "glm", "glm4_moe", "chatglm"))
+QKV_BIAS = frozenset(
+    ("qwen", "qwen2", "qwen2_moe", "qwen2_vl", "qwen2_5_vl", "glm", "glm4_moe", "chatglm", "llava_qwen")
+)
 TIED = (
     FALCONS
     | BERTS
@@ -38,6 +40,11 @@ QK_NORMS = frozenset(
         *("qwen3_5_moe_text", "qwen3_vl_text", "qwen3_vl_moe_text", "step3p7"),
     )
 )
+#: Their own code (``trust_remote_code``) joins old and new caches at each step; the second also a prompt's layers.
+JOINS_CACHES = frozenset(("chatglm", "qwen"))
+JOINS_LAYERS = frozenset(("chatglm",))
+#: Gate and up are one matrix (gate_up_proj in the modules of transformers 5.24, dense_h_to_4h in ChatGLM's).
+FUSED_GATES = frozenset(("chatglm", "glm", "glm4", "phi3", "phi3_v", "phi4mm"))
 NO_MLP = ATTENTION_FREE | {"nemotron-nas"}
 #: What is read by the keys that most decoders share. Of other kinds the same is assumed, and said to be.
 KNOWN = (
@@ -55,6 +62,7 @@ KNOWN = (
             *("qwen2_5_vl_text", "qwen2_moe", "qwen2_vl", "qwen2_vl_text", "qwen3", "qwen3_5_moe_text"),
             *("qwen3_5_text", "qwen3_moe", "qwen3_next", "qwen3_vl_moe_text", "qwen3_vl_text", "seed_oss"),
             *("smollm3", "stablelm", "step3p7", "solar"),
+            *("cogvlm", "llava", "llava_llama", "llava_mistral", "llava_qwen"),
         )
     )
     | NOT_GATED
@@ -73,5 +81,8 @@ KNOWN_WHOLES = frozenset(
         *("paligemma", "phi3_v", "phi4mm", "pixtral", "qwen2_5_vl", "qwen2_audio", "qwen2_vl", "qwen3_5"),
         *("qwen3_5_moe", "qwen3_asr", "qwen3_omni_moe_thinker", "qwen3_vl", "qwen3_vl_moe", "shieldgemma2"),
         *("smolvlm", "step3p7", "vipllava", "voxtral"),
+        # Counted by published sizes (model_configs.jsonl): transformers has no class for them.
+        *("chatglm", "cogvlm", "idefics2", "internvl_chat", "llava_llama", "llava_mistral", "llava_qwen", "minicpmv"),
+        "qwen",
     )
 )

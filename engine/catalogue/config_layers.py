@@ -31,6 +31,7 @@ def counted(reader: ConfigReader, spec: ModelSpec) -> ParameterCount | None:
     change = linear * mixer - linear * count.attention // spec.layers
     if reader.word("model_type") == "falcon_h1":  # A state space beside the attention of every layer.
         change += spec.layers * (_mamba2(reader, spec.hidden or 0) or 0)
+    change += _second_experts(reader, count)
     change += attention_change(reader, spec, count) + _inputs(reader, spec) + _narrow_embedding(reader, spec)
     mlp = _second_mlp(reader, spec)
     return replace(
@@ -40,6 +41,11 @@ def counted(reader: ConfigReader, spec: ModelSpec) -> ParameterCount | None:
         attention=count.attention + change,
         mlp=count.mlp + mlp,
     )
+
+
+def _second_experts(reader: ConfigReader, count: ParameterCount) -> int:
+    """CogVLM: tokens of pictures have attention's matrices and a feed-forward part of their own in every layer."""
+    return count.attention + count.mlp if reader.word("model_type").startswith("cogvlm") else 0
 
 
 def _by_pattern(reader: ConfigReader, spec: ModelSpec, pattern: str) -> ParameterCount | None:
@@ -183,103 +189,3 @@ def _second_mlp(reader: ConfigReader, spec: ModelSpec) -> int:
     if not reader.flag("enable_moe_block", default=False) or spec.moe is None:
         return 0
     return 3 * (spec.layers or 0) * (spec.hidden or 0) * (spec.intermediate or 0)
-
-
-def tower_parameters(reader: ConfigReader, hidden: int) -> int:
-    """Encoders of pictures and sound beside a language model of this width, with what leads into it; 0 for none."""
-    total = 0
-    for key, read in (("vision_config", _vision), ("visual", _vision), ("vision_tower_config", _vision)):
-        if reader.nested(key).content:
-            total += read(reader, reader.nested(key), hidden)
-            break
-    else:
-        if reader.nested("img_processor").word("name") == "clip_vision_model":  # Phi-3 names CLIP ViT-L at 336 pixels.
-            total += 303_507_456 + 4 * 1024 * hidden + hidden * hidden
-    for key in ("audio_config", "sound_config"):
-        if reader.nested(key).content:
-            total += _audio(reader.nested(key), hidden)
-            break
-    return total
-
-
-_GLM_TOWERS = ("glm4v", "glm46v", "glm_ocr", "glmga")
-
-
-def _vision(outer: ConfigReader, tower: ConfigReader, hidden: int) -> int:
-    width = tower.maybe("hidden_size", "embed_dim", "width", "vt_hidden_size")
-    layers = tower.maybe("depth", "num_hidden_layers", "layers", "vt_num_hidden_layers")
-    if not width or not layers:
-        return 0
-    if (
-        tower.maybe("embed_dim")
-        and tower.word("model_type") in {"qwen2_vl", "qwen2_vl_vision", ""}
-        and "mlp_ratio" in tower.content
-    ):
-        width = tower.maybe("embed_dim") or width
-    ratio = tower.content.get("mlp_ratio")
-    inner = tower.maybe("intermediate_size", "vt_intermediate_size")
-    inner = inner or int(width * (ratio if isinstance(ratio, int | float) else 4))
-    merged = inner  # GLM-4V: the width of what joins places; the blocks' own is that of what comes out.
-    if tower.word("model_type").startswith(_GLM_TOWERS):
-        inner = tower.maybe("out_hidden_size") or inner
-    patch = tower.maybe("patch_size") or 14
-    kind = tower.word("model_type")
-    gated = (
-        kind in {"pixtral", "qwen2_5_vl", "exaone4_5_vision", "gemma4_vision"}
-        or kind.startswith(_GLM_TOWERS)
-        or ("fullatt_block_indexes" in tower.content and not kind)
-    )
-    inner_attention = tower.maybe("qkv_hidden_size") or (tower.maybe("head_dim") or 0) * (
-        tower.maybe("num_attention_heads", "num_heads") or 0
-    )
-    heads = tower.maybe("num_attention_heads", "num_heads") or 1
-    grouped = (tower.maybe("num_key_value_heads") or heads) / heads  # keys and values of so many of the query heads
-    attention = int((2 + 2 * grouped) * width * (inner_attention or width))
-    blocks = (layers + (tower.maybe("num_global_layers") or 0)) * (
-        attention + (3 if gated else 2) * width * inner + 4 * width
-    )
-    places = tower.maybe("num_position_embeddings")
-    image = tower.maybe("image_size")
-    if places is None and image and kind not in {"pixtral", "qwen2_vl", "qwen2_5_vl"}:
-        places = (image // patch) ** 2
-    frames = tower.maybe("temporal_patch_size") or 1
-    embeddings = 3 * patch * patch * frames * width + (places or 0) * width
-    if kind.startswith(_GLM_TOWERS):
-        out = tower.maybe("out_hidden_size") or hidden
-        merge = tower.maybe("spatial_merge_size") or 2
-        return blocks + embeddings + merge * merge * width * out + out * out + 3 * out * merged
-    return blocks + embeddings + _projector(outer, tower, width, hidden)
-
-
-def _projector(outer: ConfigReader, tower: ConfigReader, width: int, hidden: int) -> int:
-    """From the encoder's width to the language model's."""
-    kind = outer.word("model_type")
-    merge = tower.maybe("spatial_merge_size", "merge_size") or outer.maybe("spatial_merge_size") or 1
-    merged = width * merge * merge
-    if kind in {"mistral3", "ministral3"}:
-        return merged * width + hidden * (width + hidden)
-    if kind.startswith("gemma"):
-        return width * hidden
-    if kind.startswith("step3"):  # Two convolutions of three places, each to half the side and twice the width.
-        return 9 * (2 + 8) * width * width + 4 * width * hidden
-    if kind in {"mllama", "internvl"}:
-        twice = kind == "internvl"
-        return (tower.maybe("vision_output_dim") or (4 if twice else 1) * width) * hidden + twice * hidden * hidden
-    if merge > 1:
-        deep = tower.content.get("deepstack_visual_indexes")
-        times = 1 + (len(deep) if isinstance(deep, list) else 0)
-        return times * (merged * merged + merged * (tower.maybe("out_hidden_size") or hidden))
-    return width * hidden + hidden * hidden
-
-
-def _audio(tower: ConfigReader, hidden: int) -> int:
-    """An encoder built like Whisper's, and a projection of two layers."""
-    width = tower.maybe("d_model", "hidden_size")
-    layers = tower.maybe("encoder_layers", "num_hidden_layers")
-    if not width or not layers:
-        return 0
-    inner = tower.maybe("encoder_ffn_dim", "intermediate_size") or 4 * width
-    mels, places = tower.maybe("num_mel_bins") or 128, tower.maybe("max_source_positions") or 1500
-    convolutions = 3 * width * (mels + width) + places * width
-    lead = inner * hidden if tower.word("model_type") == "voxtral_encoder" else width * hidden
-    return convolutions + layers * (4 * width * width + 2 * width * inner + 9 * width) + lead + hidden * hidden

@@ -10,6 +10,9 @@ from whichgpu.engine.catalogue.config_kinds import (
     ENCODER_DECODERS,
     ENCODERS,
     FALCONS,
+    FUSED_GATES,
+    JOINS_CACHES,
+    JOINS_LAYERS,
     KNOWN,
     KNOWN_WHOLES,
     LEARNED_POSITIONS,
@@ -20,9 +23,10 @@ from whichgpu.engine.catalogue.config_kinds import (
     TIED,
     WITHOUT_GATE,
 )
-from whichgpu.engine.catalogue.config_layers import counted, draft_parameters, tower_parameters
+from whichgpu.engine.catalogue.config_layers import counted, draft_parameters
 from whichgpu.engine.catalogue.config_quantisation import native_precision, unread
 from whichgpu.engine.catalogue.config_reader import ATTENTION_FREE, ConfigReader, layer_kinds
+from whichgpu.engine.catalogue.config_towers import has_towers, tower_parameters
 from whichgpu.engine.catalogue.model import Mla, ModelKind, ModelSpec
 
 
@@ -39,10 +43,7 @@ def text_spec(reader: ConfigReader, identity: str, outer: ConfigReader) -> Model
         outer: of the whole configuration; where that has encoders of pictures or sound, the model is multimodal and
             their parameters are part of its size.
     """
-    towers = any(
-        outer.nested(key).content
-        for key in ("vision_config", "visual", "audio_config", "sound_config", "img_processor")
-    )
+    towers = has_towers(outer)
     spec = _spec(reader, identity, multimodal=towers or reader.content is not outer.content)
     if reader.content is not outer.content:  # What the whole says of its head stands over what its text part says.
         spec = replace(spec, tied_embeddings=outer.flag("tie_word_embeddings", default=bool(spec.tied_embeddings)))
@@ -114,12 +115,29 @@ def _spec(reader: ConfigReader, identity: str, *, multimodal: bool) -> ModelSpec
         full_attention_layers=spread.full,
         sliding_layers=spread.sliding,
         linear_layers=spread.linear,
+        concatenates_cache=kind in JOINS_CACHES,
+        joins_layers=_joins_layers(reader, kind),
+        fused_gate=kind in FUSED_GATES,
+        fused_qkv=kind == "gpt_neox",
+        parallel_branches=kind == "gpt_neox" and reader.flag("use_parallel_residual", default=True),
+        partial_rotary=kind == "gpt_neox" and _rotated_share(reader) < 1.0,
         moe=experts_of(reader, layers),
         mla=mla,
         native_precision=native_precision(reader),
         dims_partial=spread.unclear,
         sources=("config.json",),
     )
+
+
+def _rotated_share(reader: ConfigReader) -> float:
+    """The share of a head that is rotated; GPT-NeoX's class has a quarter unless told otherwise."""
+    share = reader.content.get("rotary_pct", reader.content.get("partial_rotary_factor", 0.25))
+    return float(share) if isinstance(share, int | float) else 1.0
+
+
+def _joins_layers(reader: ConfigReader, kind: str) -> bool:
+    """ChatGLM's code for long prompts, whose configurations have a ratio of rotary positions; not that for pictures."""
+    return kind in JOINS_LAYERS and "rope_ratio" in reader.content and not reader.nested("vision_config").content
 
 
 def _model_kind(reader: ConfigReader, kind: str, *, multimodal: bool) -> ModelKind:
@@ -132,6 +150,7 @@ def _model_kind(reader: ConfigReader, kind: str, *, multimodal: bool) -> ModelKi
 
 def _kv_heads(reader: ConfigReader, kind: str, heads: int | None) -> int | None:
     stated = reader.maybe("num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num", "n_kv_heads")
+    stated = stated or reader.maybe("num_multi_query_heads")  # CogVLM2
     stated = stated or reader.maybe("num_attention_groups", "num_query_groups")
     stated = stated or reader.nested("attn_config").maybe("kv_n_heads")
     new_falcon = reader.flag("new_decoder_architecture", default=False)

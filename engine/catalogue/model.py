@@ -143,6 +143,11 @@ class ModelSpec(FrozenModel):
     sliding_layers: int | None = None  # layers whose KV stops at the window
     linear_layers: int | None = None  # layers with a fixed state (Mamba, linear attention)
     concatenates_cache: bool = False  # its own code joins old and new keys and values into a new cache at each step
+    joins_layers: bool = False  # its own code joins the caches of a prompt's layers into one tensor, layer by layer
+    fused_gate: bool = False  # gate and up are one matrix, whose output stays while their product is made
+    fused_qkv: bool = False  # query, key and value are one matrix, and values a part of what comes out of it
+    parallel_branches: bool = False  # attention and the feed-forward part of a layer read the same input
+    partial_rotary: bool = False  # some numbers of a head are rotated, and joined with the others again
     moe: Moe | None = None
     mla: Mla | None = None
     native_precision: str | None = None  # mxfp4, fp8 where the published weights are

@@ -103,6 +103,11 @@ class Typical(FrozenModel):
     kv_heads: int
     intermediate_ratio: float
     vocab: int
+    encoders_b: float  # of pictures, beside a language model
+    encoders_share: float  # of the whole model, at most
+    encoder_layers: int
+    encoder_patch_px: int
+    encoder_picture_px: int
     low_factor: float
     high_factor: float
     source: str
@@ -203,6 +208,8 @@ class SizingConstants(FrozenModel):
     large_card_gb: Constant
     recent_prefill: RecentPrefill
     plain_code: PlainCode
+    joined_caches: Constant
+    joined_caches_most: Constant
     mxfp4_padding: Mxfp4Padding
     fused_experts: FusedExperts
     context: Context

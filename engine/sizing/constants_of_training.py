@@ -85,6 +85,14 @@ class Framework(FrozenModel):
     source: str
 
 
+class Zero(FrozenModel):
+    """What DeepSpeed's ZeRO is told by the configuration files that stand for runs."""
+
+    bucket_elements: float  # of gradients that are reduced at a time, in the first two stages
+    group_parameters: float  # whose step is made at a time, in the third
+    source: str
+
+
 class Training(FrozenModel):
     """Constants of training memory."""
 
@@ -99,6 +107,7 @@ class Training(FrozenModel):
     attention_score_bytes: Constant
     largest_layer_bytes: Constant
     fetched_layer_bytes: Constant
+    zero: Zero
     adapter_bytes: Constant
     fragmentation: Constant
     fragmentation_most: Constant

@@ -65,7 +65,8 @@ def job_from_facts(facts: Facts, model: ModelSpec | None, *, assumed: Container[
     params_b, active_b = _size(reader, model)
     if _says_nothing_of_memory(profile, kind):
         params_b = active_b = None
-    shape = shape_of(model, params_b, active_b) if family in TRANSFORMERS else None
+    encoders_b = _encoders_b(reader, profile, model, params_b)
+    shape = shape_of(model, params_b, active_b, encoders_b) if family in TRANSFORMERS else None
     if shape is not None and shape.exact:
         params_b = shape.params / 1e9
     habits = sizing_constants().training.frameworks.get(reader.text("training_framework") or "")
@@ -209,6 +210,17 @@ def _size(reader: Reader, model: ModelSpec | None) -> tuple[float | None, float 
             "published sparse models use about a tenth",
         )
     return params, active
+
+
+def _encoders_b(reader: Reader, profile: str, model: ModelSpec | None, params_b: float | None) -> float | None:
+    """Parameters of encoders beside the language model: as stated, else usual ones; None where the catalogue knows."""
+    if profile != "multimodal" or (model is not None and "language" in model.components_b):
+        return None
+    stated, typical = reader.number("encoder_params_b"), sizing_constants().typical
+    if stated is not None or params_b is None:
+        return stated
+    usual = round(min(typical.encoders_b, typical.encoders_share * params_b), 3)
+    return reader.assume("encoder_params_b", usual, "usual for models that read pictures")
 
 
 def _is_nominal(params_b: float, model: ModelSpec) -> bool:

@@ -59,6 +59,8 @@ def training_of(
         "lora_rank_stated": reader.known("lora_rank"),
         "lora_targets": _lora_targets(reader, kind, family, habits),
         "trains_embeddings": bool(reader.flag("trains_embeddings")),
+        "trains_encoders": reader.flag("trains_encoders"),
+        "weight_decomposed": bool(reader.flag("weight_decomposed")),
         **reinforcement_of(reader, kind, habits, params_b),
         "framework": framework,
         "master_open": _master_open(reader, kind, framework_known=habits is not None),

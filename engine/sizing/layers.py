@@ -41,8 +41,12 @@ def layer_bytes_per_token(job: Job, shape: Shape, tensor: Any) -> tuple[Any, Any
 def score_bytes_per_token(job: Job, shape: Shape, tensor: Any) -> Any:
     """Bytes of attention's scores that a token takes in a layer which does not fuse them away.
 
-    A softmax in 32 bits and, in 16-bit training, its cast.
+    A softmax in 32 bits and, in 16-bit training, its cast. Where a dropout follows, a softmax in the type of the
+    scores, the mask and what is left.
     """
+    if shape.drops_out:
+        wide = 4.0 if job.recipe == "fp32" or job.autocasts else 2.0
+        return (wide + 1.0 + _element(job)) * shape.heads * job.seq_len_tokens / tensor
     each = sizing_constants().training.attention_score_bytes.value - (2.0 if job.recipe == "fp32" else 0.0)
     return each * shape.heads * job.seq_len_tokens / tensor
 
@@ -81,19 +85,27 @@ def _kept(job: Job, shape: Shape, tensor: Any, shared: Any, *, learns: bool) -> 
     """Bytes of all operands: of norms, of matrices that learn (or have adapters that do), of attention and the gate."""
     element = _element(job)
     hidden = _norms(job, shape, learns=learns) + _inputs(job, shape, learns=learns)
+    if shape.drops_out:  # A byte of mask for what attention and the feed-forward part add.
+        hidden += 2.0
     gathered: Any = 0.0
     habits = _habits(job)
     if learns and habits is not None and habits.keeps_gathered:
         # The input of each split part is gathered once, and kept whole.
         gathered = np.where(shared > 1, 2.0 * element * shape.hidden * (1.0 - 1.0 / shared), 0.0)
     split = _attention(job, shape) + _feed_forward(job, shape, learns=learns)
+    if job.weight_decomposed and not learns:
+        whole, parts = _decomposed(job, shape)
+        hidden, split = hidden + whole * element, split + parts
     return hidden * shape.hidden / shared + gathered + split * element / tensor + _routed(job, shape, learns) / shared
 
 
 def _norms(job: Job, shape: Shape, *, learns: bool) -> float:
-    """Bytes for each hidden number that the two norms keep: their input, and what they scale where scales learn."""
+    """Bytes for each hidden number that the two norms keep: their input, and what they scale where scales learn.
+
+    Parallel branches have one input.
+    """
     if _fuses_norms(job, shape):
-        return 2.0 * _stream(job)
+        return (1.0 if shape.parallel_branches else 2.0) * _stream(job)
     habits = _habits(job)
     wide = job.autocasts or (habits is not None and habits.keeps_32bit_norms)
     scaled = (4.0 if wide else _element(job)) if learns else 0.0
@@ -102,14 +114,26 @@ def _norms(job: Job, shape: Shape, *, learns: bool) -> float:
 
 def _inputs(job: Job, shape: Shape, *, learns: bool) -> float:
     """Bytes for each hidden number of what matrices read that have to learn."""
-    element, second = _element(job), 2 if shape.gated else 1
+    element, second = _element(job), 2.0 if shape.gated else 1.0
     if learns:  # Autocast casts the input of each matrix anew.
-        return (3 + second) * 2.0 if job.autocasts else 2.0 * element
+        second -= _wide_experts(job, shape)  # The router alone; copies for experts are counted with them.
+        return ((1 if shape.fused_qkv else 3) + second) * 2.0 if job.autocasts else 2.0 * element
     targets = set(job.lora_targets)
     first, others = targets & _FIRST, targets & _SECOND
     each = element + _mask(job)
     read = each * (len(first) + len(others) if _own_inputs(job) else bool(first) + bool(others))
     return read + (2.0 * element if _keeps_quantized_inputs(job) else 0.0)
+
+
+def _decomposed(job: Job, shape: Shape) -> tuple[float, float]:
+    """What weight-decomposed adapters keep: two elements for each output of an adapted matrix.
+
+    For each hidden number, and all that are split over ranks.
+    """
+    query, values = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
+    sides = {"q": query, "k": values, "v": values, "gate": shape.intermediate, "up": shape.intermediate}
+    targets = set(job.lora_targets)
+    return 2.0 * len(targets & {"o", "down"}), 2.0 * sum(sides.get(target, 0) for target in sorted(targets))
 
 
 def _keeps_quantized_inputs(job: Job) -> bool:
@@ -134,6 +158,11 @@ def _attention(job: Job, shape: Shape) -> float:
         elements = habits.query_elements * query
     elif not job.flash_attention and not shape.latent:
         elements = 4.0 * query  # Eager attention copies keys and values for each head.
+    elif shape.fused_qkv:
+        # Values are a part of the fused product, which stays whole beside query and keys as they are rotated.
+        elements += query + values / 2.0
+        # Joined parts of a head lie in another order, in which what comes out is copied for the next matrix.
+        elements += query if shape.partial_rotary else 0.0
     if habits is not None and habits.exchanges_heads and job.context_parallel > 1:
         elements += query  # What comes out is there for the rank's heads and for its tokens.
     if shape.qk_norm:  # Their input in 32 bits, as two numbers of 16, and what is scaled where scales learn.
@@ -147,7 +176,7 @@ def _feed_forward(job: Job, shape: Shape, *, learns: bool) -> float:
     wide = shape.intermediate
     inner = 3.0 if shape.gated else 1.0  # what the activation and the product read
     if learns:
-        return (inner + 1.0) * wide
+        return (inner + 1.0) * wide * (1.0 + _wide_experts(job, shape))
     own = 1.0 + _mask(job) / _element(job)
     elements = inner * wide + (own * wide if "down" in job.lora_targets else 0.0)
     if "o" in job.lora_targets and (_own_inputs(job) or _mask(job)):
@@ -162,7 +191,16 @@ def _routed(job: Job, shape: Shape, learns: bool) -> float:
     if not shape.moe:
         return 0.0
     share = shape.sparse_layers / max(1, shape.layers)
-    return (2.0 if learns else 1.0) * _element(job) * shape.hidden * shape.experts_per_token * share
+    element = 4.0 if _wide_experts(job, shape) else _element(job)
+    return (2.0 if learns else 1.0) * element * shape.hidden * shape.experts_per_token * share
+
+
+def _wide_experts(job: Job, shape: Shape) -> float:
+    """Share of layers whose experts stay in 32 bits under autocast, which knows no grouped product.
+
+    transformers casts what experts read to the type of their weights (integrations/moe.py, _grouped_mm).
+    """
+    return shape.sparse_layers / max(1, shape.layers) if job.autocasts and shape.moe else 0.0
 
 
 def _products(job: Job, shape: Shape, tensor: Any, shared: Any) -> Any:

@@ -8,11 +8,14 @@ import numpy as np
 from msgspec.structs import replace
 
 from whichgpu.engine.sizing.constants import EngineReserve, WeightFormat, sizing_constants
+from whichgpu.engine.sizing.encoders import passing_gb
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
 from whichgpu.engine.sizing.rows import Rows, ceiling
 from whichgpu.engine.sizing.serving_plain import (
     cache_twice,
+    holds_two_caches,
+    joined_held,
     passing_bytes,
     prefill_share,
     prompt_logits_gb,
@@ -64,7 +67,8 @@ _ACTIVATIONS = TermKind(
 _PREFILL = TermKind(
     "activations",
     "sequences x prompt tokens x (3 x feed-forward width + 3 x hidden) x 2 bytes / tensor ranks, and 10 bytes a score"
-    " of eager attention; at least what a step holds of the cache twice",
+    " of eager attention; at least what a step holds of the cache twice; a third of it and of the cache where layers"
+    " join a prompt's caches",
     ("sequences", "input_tokens", "hidden", "intermediate", "tensor"),
     "gate, up and product of one layer live at once, as slopes of eight transformers 4.46 runs on Qwen2.5 1.5B-32B;"
     " up to 4.44 what the head answers for all tokens, where that is more",
@@ -92,13 +96,15 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
     outside = np.where(talking, reserve.outside_split_gib, reserve.outside_gib) * GIB
     inputs: tuple[Any, ...] = (shape.params / 1e9, job.weight_precision, weight.body, tensor, pipeline, models)
     parts = [PartColumn(_WEIGHTS if shape.known else _WEIGHTS_RULE, weights, inputs)]
+    may_be: Any = 0.0
     twice, cache = 0.0, np.zeros(len(tensor))  # An encoder reads its input once and caches nothing.
     if job.family != "encoder":
         element, block = constants.kv_cache[job.kv_precision], 1 if job.engine == "transformers" else 16
         cached = cached_bytes_per_sequence(shape, job.context_tokens, element, tensor, block)
         twice = cache_twice(job, shape)
         # A whole second cache counts as cache; one layer's keys at another time than a prompt's peak.
-        per_sequence = cached * fullest_stage(shape, pipeline)[0] * (2.0 if twice >= 1.0 else 1.0) / 1e9
+        beside = holds_two_caches(job, shape)
+        per_sequence = cached * fullest_stage(shape, pipeline)[0] * (2.0 if beside else 1.0) / 1e9
         cache = sequences * per_sequence
         parts.append(PartColumn(_CACHE, cache, (sequences, job.context_tokens, job.kv_precision, per_sequence)))
     if reserve.activation_gib > 0:
@@ -108,8 +114,12 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
         activation = sequences * job.input_tokens * passing_bytes(shape) / tensor / 1e9 * prefill_share(job)
         activation = activation + sequences * scores_gb(job, shape) / tensor
         activation = np.maximum(activation, sequences * prompt_logits_gb(job, shape) / tensor)
-        if twice < 1.0:
+        if shape.encoders:
+            activation = np.maximum(activation, passing_gb(job, shape, sequences) / tensor)
+        if not holds_two_caches(job, shape):
             activation = np.maximum(activation, cache * twice)
+        held, further = joined_held(job)
+        activation, may_be = activation + held * (cache + activation), further * (cache + activation)
         inputs = (sequences, job.input_tokens, shape.hidden, shape.intermediate, tensor)
         parts.append(PartColumn(_PREFILL, activation, inputs))
     parts.append(PartColumn(_OUTSIDE, outside, (job.engine, ranks)))
@@ -124,7 +134,7 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
         weights=weights,
         cache=cache,
         activation=activation,
-        most=np.maximum(activation, sequences * prompt_logits_left_open_gb(job, shape) / tensor),
+        most=np.maximum(activation + may_be, sequences * prompt_logits_left_open_gb(job, shape) / tensor),
         outside=outside,
         context_stated="context_tokens" not in job.unstated,
         engine_stated=job.engine_stated,

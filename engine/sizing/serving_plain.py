@@ -9,8 +9,24 @@ from whichgpu.engine.sizing.versions import version_numbers
 
 
 def passing_bytes(shape: Shape) -> float:
-    """Bytes that one prompt token holds while it passes through a layer: gate, up and product, and three inputs."""
-    return (3.0 * shape.intermediate + 3.0 * shape.hidden) * 2.0
+    """Bytes that one prompt token holds while it passes through a layer: gate, up and product, and three inputs.
+
+    Gate and up that come out of one matrix are still there beside the activation and the product.
+    """
+    wide = 4.0 if shape.fused_gate else 3.0
+    return (wide * shape.intermediate + 3.0 * shape.hidden) * 2.0
+
+
+def joined_held(job: Job) -> tuple[float, float]:
+    """How much more than cache and passing prompt an allocator needs where each layer makes the joined cache anew.
+
+    As a share of both, and how much further it may be.
+    """
+    if job.engine != "transformers" or job.model is None or not job.model.joins_layers:
+        return 0.0, 0.0
+    constants = sizing_constants()
+    held = constants.joined_caches.value
+    return held - 1.0, constants.joined_caches_most.value - held
 
 
 def prefill_share(job: Job) -> float:
@@ -48,6 +64,12 @@ def _logits_gb(job: Job, shape: Shape) -> float:
     if job.engine != "transformers" or job.family != "llm" or elsewhere:
         return 0.0
     return job.input_tokens * shape.vocab * sizing_constants().plain_code.logit_bytes / 1e9
+
+
+def holds_two_caches(job: Job, shape: Shape) -> bool:
+    """Whether a second cache lies beside all else; where a prompt's caches were joined, its peak came before."""
+    joined = job.model is not None and job.model.joins_layers
+    return cache_twice(job, shape) >= 1.0 and not joined
 
 
 def cache_twice(job: Job, shape: Shape) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from whichgpu.engine.catalogue import ModelSpec
 from whichgpu.engine.sizing.constants import sizing_constants
@@ -41,6 +42,11 @@ class Shape(Struct, frozen=True):
     known: bool  # dimensions come from the catalogue
     exact: bool  # the parameter count was computed from the dimensions
     qk_norm: bool = False  # query and keys are normalised, head by head
+    fused_gate: bool = False  # gate and up are one matrix
+    fused_qkv: bool = False  # query, key and value are one matrix
+    parallel_branches: bool = False  # attention and the feed-forward part read the same input
+    partial_rotary: bool = False  # some numbers of a head are rotated, and joined with the others
+    drops_out: bool = False  # of scores, and of what each part of a layer adds, while it learns
     encoders: float = 0.0  # of pictures and sound beside the language model, with what leads into it
 
     @property
@@ -54,7 +60,12 @@ class Shape(Struct, frozen=True):
         return max(self.layer_params, self.embedding)
 
 
-def shape_of(model: ModelSpec | None, params_b: float | None, active_params_b: float | None = None) -> Shape | None:
+def shape_of(
+    model: ModelSpec | None,
+    params_b: float | None,
+    active_params_b: float | None = None,
+    encoders_b: float | None = None,
+) -> Shape | None:
     """The shape of a model; a typical decoder of that size where dimensions are not published; None without a size.
 
     Args:
@@ -62,16 +73,34 @@ def shape_of(model: ModelSpec | None, params_b: float | None, active_params_b: f
         params_b: parameters in billions, if stated or published. A statement that contradicts the record by more than
             8 % is believed over the record's dimensions.
         active_params_b: parameters that one token passes through, in billions.
+        encoders_b: of encoders beside a language model whose record tells of none, in billions.
     """
     stated = params_b if params_b is not None else (model.params_b if model else None)
     if model is not None and model.hidden and model.layers and (model.heads or model.mla):
         shape = _published(model, stated, active_params_b)
         if shape is not None:
-            return shape
+            return _with_encoders(shape, encoders_b, beside=model.kind == "llm")
     if stated is None or stated <= 0:
         return None
     active = active_params_b or (model.active_params_b if model else None)
-    return _typical(stated * 1e9, min(active or stated, stated) * 1e9)
+    language = stated - min(encoders_b or 0.0, 0.5 * stated)
+    shape = _typical(language * 1e9, min(active or language, language) * 1e9)
+    return _with_encoders(shape, stated - language, beside=True)
+
+
+def _with_encoders(shape: Shape, encoders_b: float | None, *, beside: bool) -> Shape:
+    """The shape with encoders of that size, ``beside`` what it has or, where the size is that of both, among it."""
+    if not encoders_b or shape.encoders:
+        return shape
+    size = encoders_b * 1e9
+    more = size if beside else 0.0
+    return replace(
+        shape,
+        params=shape.params + more,
+        active_params=shape.active_params + more,
+        layer_params=shape.layer_params + more / shape.layers,
+        encoders=min(size, 0.5 * (shape.body + more)),
+    )
 
 
 def _published(model: ModelSpec, stated_b: float | None, active_b: float | None) -> Shape | None:
@@ -133,6 +162,12 @@ def _published(model: ModelSpec, stated_b: float | None, active_b: float | None)
         known=True,
         exact=exact,
         qk_norm=model.qk_norm,
+        fused_gate=model.fused_gate,
+        fused_qkv=model.fused_qkv,
+        parallel_branches=model.parallel_branches,
+        partial_rotary=model.partial_rotary,
+        # BERT and its relatives; configurations of the kind have a dropout of 0.1 unless told otherwise.
+        drops_out=model.kind == "encoder" and model.bias == "all" and model.learned_positions is not None,
         encoders=min(encoders, params),
     )
 

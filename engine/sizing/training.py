@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.encoders import kept_gb, learns_encoders
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.learning import activations_gb, adapter_params, in_pipeline, logits_gb
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn
@@ -23,15 +25,19 @@ from whichgpu.engine.sizing.training_terms import (
     AROUND_FROZEN,
     DEQUANT,
     FROZEN,
+    FROZEN_ENCODERS,
     GRADIENTS,
     LIVE_LAYER,
     LOGITS,
     OPTIMIZER,
     RELEASED,
     STEP,
+    TRAINED_ENCODERS,
     TRAINED_ENDS,
+    UNPACKED,
     WEIGHTS,
 )
+from whichgpu.engine.sizing.zero import beside_zero, zero_parts
 
 
 class Block(NamedTuple):
@@ -50,13 +56,17 @@ def training_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
     tensor = rows.tensor
     parts: list[PartColumn] = []
     workspace = released = 0.0
+    trained: Any
     layer_params, end_params = stage_params(shape, rows.pipeline)
     if job.peft:
         _frozen(job, shape, rows, parts)
-        _adapters(job, shape, rows, parts)
+        trained = _adapters(job, shape, rows, parts)
     else:
+        shape = _without_frozen_encoders(job, shape, rows, parts)
+        layer_params, end_params = stage_params(shape, rows.pipeline)
+        trained = _on_rank(job, shape, rows, layer_params, end_params)
         block = Block(
-            _on_rank(job, shape, rows, layer_params, end_params),
+            trained,
             np.minimum(end_params, shape.embedding) / tensor,
             shape.largest_layer / tensor,
             (layer_params + end_params) / tensor,
@@ -72,13 +82,28 @@ def training_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
         freed = freed + excess - released  # Gradients are still there in the optimiser's step.
         parts.append(PartColumn(RELEASED, excess, (shape.params / 1e9, state_bytes(job).gradients, shards(rows)[1])))
     parts.append(step_part(workspace, freed))
+    zero = beside_zero(job, rows, trained, shape.hidden)
+    parts += zero_parts(zero, trained, rows, np.maximum(freed, workspace))
     # Of a step whose peak is the optimiser's, what is never there together does not matter.
     apart = np.maximum(freed, workspace) - np.maximum(freed - apart, workspace)
     spare: Any = 0.0
     if job.rollout_here:
         parts.append(rollout_part(job, shape, rows, parts))
         spare = rollout_spare(job, shape, rows, parts)
-    return finished(job, parts, rows, known=shape.known, soft=soft, less_gb=spare, apart=apart)
+    # No block that activations have left can hold the flat gradients, but all are given back where a card is full.
+    held = np.minimum(freed, zero.flat)
+    return finished(job, parts, rows, known=shape.known, soft=soft, open_gb=held, less_gb=spare, apart=apart)
+
+
+def _without_frozen_encoders(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> Shape:
+    """The shape that learns with the whole model; encoders that are said to be frozen lie beside it in 16 bits."""
+    if not shape.encoders or learns_encoders(job):
+        return shape
+    frozen = shape.encoders / rows.tensor / shards(rows)[0]
+    parts.append(PartColumn(FROZEN_ENCODERS, frozen * 2.0 / 1e9, (shape.encoders / 1e6, shards(rows)[0])))
+    left = shape.params - shape.encoders
+    each = (left - shape.embedding - shape.head) / shape.layers
+    return replace(shape, params=left, layer_params=each, encoders=0.0)
 
 
 def _passes(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> tuple[Any, Any, Any]:
@@ -90,6 +115,7 @@ def _passes(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> tupl
     micro_batch, accumulation = in_pipeline(job, rows)
     tensor, pipeline = rows.tensor, rows.pipeline
     kept, one_layer = activations_gb(job, shape, tensor, pipeline, micro_batch, accumulation)
+    kept = kept + kept_gb(job, shape, micro_batch)
     # Logits arise on the last stage, where one micro-batch is in flight; the first stage holds them all.
     stages = np.minimum(pipeline, np.maximum(1, accumulation))
     over = np.maximum(0.0, logits_gb(job, shape, tensor, micro_batch) - kept * (1.0 - 1.0 / stages))
@@ -164,9 +190,14 @@ def _frozen(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> None
     if weight.body < 2.0:
         matrix = 1.0 * shape.hidden * shape.intermediate / tensor
         parts.append(PartColumn(DEQUANT, matrix * 2.0 / 1e9, (matrix / 1e6,)))
+    if job.weight_precision.startswith("gptq"):
+        unpacked = (shape.body - shape.encoders) / shape.layers / tensor
+        kept_layers = shape.layers / rows.pipeline if job.checkpointing == "none" else 1.0
+        parts.append(PartColumn(UNPACKED, unpacked * kept_layers * 2.0 / 1e9, (unpacked / 1e6, kept_layers)))
 
 
-def _adapters(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> None:
+def _adapters(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> Any:
+    """Append adapters and what is trained beside them; give how many parameters learn."""
     training = sizing_constants().training
     trained = adapter_params(shape, job.lora_rank, job.lora_targets) / (rows.tensor * rows.pipeline)
     habits = training.frameworks.get(job.framework or "")
@@ -176,10 +207,29 @@ def _adapters(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> No
     # Weights and gradients of adapters, half of the bytes, stay whole; their moments follow the sharding.
     kept_here = per * 0.5 + per * 0.5 / shards(rows)[2]
     parts.append(PartColumn(ADAPTERS, trained * kept_here / 1e9, (trained / 1e6, job.lora_rank, kept_here)))
+    states = _whole_beside_adapters(job, rows)
     if job.trains_embeddings:
-        # Copies in 32 bits beside the frozen originals, with gradients and moments.
+        # Copies beside the frozen originals, with gradients and moments.
         ends = stage_params(shape, rows.pipeline)[1] / rows.tensor
-        parts.append(PartColumn(TRAINED_ENDS, ends * kept_here / 1e9, (ends / 1e6, kept_here)))
+        copied = states + (4.0 if job.weight_precision == "fp32" else 2.0)
+        parts.append(PartColumn(TRAINED_ENDS, ends * copied / 1e9, (ends / 1e6, copied)))
+        trained = trained + ends
+    if shape.encoders and learns_encoders(job):
+        learnt = shape.encoders / (rows.tensor * rows.pipeline)
+        parts.append(PartColumn(TRAINED_ENCODERS, learnt * states / 1e9, (learnt / 1e6, states)))
+        trained = trained + learnt
+    return trained
+
+
+def _whole_beside_adapters(job: Job, rows: Rows) -> Any:
+    """Bytes of gradients and moments for each parameter of a module that is trained whole beside adapters.
+
+    In the type of the base, as PEFT leaves such modules; ZeRO keeps moments and a master copy in 32 bits.
+    """
+    element = 4.0 if job.weight_precision == "fp32" else 2.0
+    _, over_gradients, over_states = shards(rows)
+    zero = rows.sharded("zero1", "zero2", "zero3") | (job.framework == "deepspeed")
+    return element / over_gradients + np.where(zero, 12.0, 2.0 * element) / over_states
 
 
 def trained_states(job: Job, block: Block, rows: Rows, parts: list[PartColumn]) -> tuple[Any, Any]:

@@ -44,7 +44,19 @@ TRAINED_ENDS = TermKind(
     "adapters",
     "embedding and head that are trained whole x bytes",
     ("parameters_m", "bytes_per_parameter"),
-    "PEFT modules_to_save keeps a trained copy of each",
+    "PEFT modules_to_save keeps a trained copy of each in the type of the base (cast_adapter_dtype is of adapters)",
+)
+TRAINED_ENCODERS = TermKind(
+    "adapters",
+    "encoders that learn beside adapters x bytes of gradients and moments",
+    ("parameters_m", "bytes_per_parameter"),
+    "they learn in place, in the type of the base: MiniCPM-V finetune/finetune.py, tune_vision",
+)
+FROZEN_ENCODERS = TermKind(
+    "weights",
+    "encoders that are frozen x 2 bytes / shards",
+    ("parameters_m", "shards"),
+    "freeze_vit and its like; pictures pass through them without gradients",
 )
 RESIDENT = TermKind(
     "frozen_components",
@@ -85,6 +97,25 @@ LOGITS = TermKind(
     ("micro_batch", "seq_len_tokens", "vocab", "chunked_loss"),
     "vramcalc 0.1.2; litgpt, torchtune and Hugging Face runs",
 )
+FLAT_GRADIENTS = TermKind(
+    "optimizer_step",
+    "trained parameters / data ranks (of a group, in the third stage) x 6 bytes: the gradients of a step in one flat"
+    " tensor, as they are and cast to 32 bits, as far as they exceed the activations freed by then",
+    ("parameters_b", "data_ranks", "freed_gb"),
+    "DeepSpeed 0.15.4 runtime/zero/stage_1_and_2.py, step; stage3.py, _prepare_fp32_grad_for_sub_group",
+)
+MASTER_COPY = TermKind(
+    "optimizer",
+    "trained parameters / data ranks x 4 bytes: the partition that ZeRO steps is a clone of 32-bit weights too",
+    ("parameters_b", "data_ranks"),
+    "DeepSpeed 0.15.4 runtime/zero/stage_1_and_2.py, single_partition_of_fp32_groups; stage3.py",
+)
+BUCKETS = TermKind(
+    "buckets",
+    "two buckets of gradients on their way x 2 bytes; one of the squared width in the third stage",
+    ("data_ranks",),
+    "DeepSpeed 0.15.4 runtime/zero/stage_1_and_2.py, ipg_buffer; transformers integrations/deepspeed.py",
+)
 STEP = TermKind(
     "optimizer_step",
     "the optimiser's workspace (a copy of the gradients), as far as it exceeds the activations freed by then",
@@ -96,6 +127,13 @@ DEQUANT = TermKind(
     "largest matrix in 16 bits",
     ("parameters_m",),
     "bitsandbytes unpacks one matrix at a time",
+)
+UNPACKED = TermKind(
+    "dequantised_layer",
+    "matrices of a layer in 16 bits, of all layers where none is computed anew",
+    ("parameters_m", "layers"),
+    "AutoGPTQ (179776bd) nn_modules/qlinear/qlinear_cuda_old.py, forward: the unpacked weight is an operand of a plain"
+    " product, which autograd keeps",
 )
 ALLOCATOR = TermKind(
     "allocator",

@@ -19,9 +19,14 @@ from whichgpu.engine.sizing.shape import Shape
 TOLERANCE = 0.02
 #: And what a layer works with, whose peak moves with the dimensions.
 WORKING_TOLERANCE = 0.1
-#: Traced techniques of which the formulas know nothing: weight-decomposed adapters.
-_UNKNOWN = {"dora"}
-_MODULES = {"llama": "gated", "qwen3": "gated", "mixtral": "gated", "vit": "plain"}
+_MODULES = {
+    "llama": "gated",
+    "qwen3": "gated",
+    "mixtral": "gated",
+    "vit": "plain",
+    "bert": "plain",
+    "gpt-neox": "plain",
+}
 _MODULES |= {"litgpt": "gated", "torchtune": "gated"}
 #: Frameworks that do what a technique says, where it is not the job's to say.
 _DROPS_OUT, _GATHERS, _EXCHANGES = "trl", "torchtitan", "deepspeed"
@@ -43,15 +48,13 @@ def traces():
 def _rows():
     for row in traces()["layers"]:
         technique = row["technique"]
-        if row["module"] in _MODULES and not _apart(row["module"], technique) and not _UNKNOWN & set(technique):
+        if row["module"] in _MODULES and not _apart(row["module"], technique):
             yield pytest.param(row, id=f"{row['module']}-" + "-".join(map(str, technique.values())))
 
 
 def _apart(module, technique):
-    """Cells apart from the formulas (docs/lab.md): a GPU's autocast casts grouped products, a CPU's does not."""
-    if module == "litgpt" and technique.get("targets"):
-        return "adapter_dropout" not in technique  # Its recipes have dropout.
-    return technique["recipe"] == "autocast" and module == "mixtral"
+    """Cells apart from the formulas (docs/lab.md): litgpt's recipes have dropout."""
+    return module == "litgpt" and technique.get("targets") and "adapter_dropout" not in technique
 
 
 def _framework(module, technique):
@@ -74,6 +77,7 @@ def _job(module, technique, seq):
         "checkpointing": technique.get("checkpointing", "none").replace("offloaded", "full"),
         "flash_attention": technique.get("attention") != "eager",
         "lora_targets": targets,
+        "weight_decomposed": technique.get("dora", False),
         "seq_len_tokens": seq,
         "framework": _framework(module, technique),
         "sequence_parallel": "sequence" in technique,
@@ -97,6 +101,10 @@ def _shape(module, hidden, query, values, wide, heads, routed):
         "layers": 1,
         "sparse_layers": 1 if routed else 0,
         "qk_norm": module == "qwen3",
+        "drops_out": module == "bert",
+        "fused_qkv": module == "gpt-neox",
+        "parallel_branches": module == "gpt-neox",
+        "partial_rotary": module == "gpt-neox",
     }
     return Shape(**(required | known))
 
@@ -106,7 +114,7 @@ def _measures(row, dims, seq):
     hidden, query, values, wide, heads = dims
     technique = row["technique"]
     tensor = technique.get("tensor", 1)
-    if row["module"] == "vit":  # Query, keys and values are as wide as the hidden states.
+    if row["module"] in {"vit", "bert", "gpt-neox"}:  # Query, keys and values are as wide as the hidden states.
         query, values = hidden, 2 * hidden
     if row["module"] == "torchtune":
         query = hidden

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from whichgpu.engine.catalogue.model import Gpu, ModelSpec, Moe
-from whichgpu.engine.sizing import Layout, MemoryEstimate, estimate_memory, job_from_facts
+from whichgpu.engine.sizing import Layout, MemoryEstimate, estimate_memory, job_from_facts, sizing_constants
 
 
 CARD = Gpu(id="c", family="c", series="c", name="C", vendor="nvidia", architecture="hopper", usable_gb=84.0)
@@ -133,11 +133,13 @@ def test_sharding_over_more_ranks_never_takes_more_tensors(facts, model, layout)
 @settings(max_examples=50, deadline=None)
 @given(workloads(), MODELS, LAYOUTS)
 def test_each_stage_of_sharding_takes_no_more_than_the_one_before(facts, model, layout):
+    """But for ZeRO's buckets of gradients, which are of one size however small the model is."""
+    buckets = 2 * sizing_constants().training.zero.bucket_elements * 4 / 1e9
     sizes = [
         estimate(facts, model, layout._replace(data=8, sharding=stage)).allocated_gb
         for stage in ("none", "zero1", "zero2")
     ]
-    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] + buckets >= sizes[1] >= sizes[2]
 
 
 @settings(max_examples=50, deadline=None)

@@ -66,3 +66,27 @@ def test_encoders_of_pictures_stay_in_16_bits_in_quantised_checkpoints():
     gptq, nf4 = (breakdown(model, weight_precision=kind)["weights"] for kind in ("gptq-int4", "nf4-dq"))
     assert gptq == pytest.approx(layers * 0.5195 + 2.0 * (encoder + ends), rel=0.01)
     assert nf4 == pytest.approx((layers + encoder) * 0.5159 + 2.0 * ends, rel=0.01)
+
+
+def test_a_prompt_whose_layers_join_their_caches_needs_room_for_the_joined_ones():
+    """GLM-4's own code: the cache once, gate and up in one matrix, and a share of both that the allocator holds."""
+    model = KNOWLEDGE.models["glm-4-9b"]
+    found = breakdown(model, input_tokens=32000, output_tokens=1, context_tokens=32001)
+    cache, passing = 32001 * 40 * 2 * 256 * 2 / 1e9, 32000 * (4 * 13696 + 3 * 4096) * 2 / 1e9
+    held = sizing_constants().joined_caches.value - 1.0
+    assert found["kv_cache"] == pytest.approx(cache)
+    assert found["activations"] == pytest.approx(passing + held * (cache + passing))
+
+
+def test_a_step_holds_a_joined_cache_twice_where_that_is_more_than_a_prompt():
+    model = KNOWLEDGE.models["glm-4-9b"]
+    found = breakdown(model, input_tokens=1, output_tokens=32000, context_tokens=32001)
+    held = sizing_constants().joined_caches.value - 1.0
+    assert found["activations"] == pytest.approx(found["kv_cache"] * (1.0 + 2.0 * held))
+
+
+def test_other_engines_have_no_joined_layers():
+    model = KNOWLEDGE.models["glm-4-9b"]
+    served = breakdown(model, input_tokens=32000, context_tokens=32001, serving_engine="vllm")
+    plain = breakdown(KNOWLEDGE.models["llama-3.1-8b"], input_tokens=32000, context_tokens=32001, serving_engine="vllm")
+    assert served["activations"] == plain["activations"]

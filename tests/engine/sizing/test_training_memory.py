@@ -86,7 +86,7 @@ def test_the_step_of_an_unfused_optimizer_needs_a_copy_of_the_gradients():
     assert short.breakdown["optimizer_step"] == pytest.approx(PARAMS_B * 4, rel=0.02)
     long = estimate(seq_len_tokens=8192, batch_size_per_gpu=8, gradient_checkpointing="none")
     assert "optimizer_step" not in long.breakdown
-    assert "optimizer_step" not in estimate(Layout(data=8, sharding="zero3"), seq_len_tokens=16).breakdown
+    assert "optimizer_step" not in estimate(Layout(data=8, sharding="fsdp"), seq_len_tokens=16).breakdown
 
 
 def test_a_framework_that_drops_gradients_between_steps_needs_less():
@@ -302,3 +302,15 @@ def test_pre_training_stacks_fuse_the_loss():
     plain = estimate().breakdown["logits"]
     assert estimate(task="pretraining").breakdown["logits"] == pytest.approx(plain * 8 / 14)
     assert estimate(training_framework="nemo").breakdown["logits"] == pytest.approx(plain * 8 / 14)
+
+
+@pytest.mark.parametrize(("checkpointing", "layers"), [("full", 1), ("none", 32)])
+def test_gptq_matrices_are_kept_unpacked_where_autograd_goes_through_them(checkpointing, layers):
+    """Sixteen bits of a layer that is computed anew, or of all; AWQ's own function keeps them narrow."""
+    facts = {"task": "peft_finetuning", "peft_method": "qlora", "seq_len_tokens": 128, "batch_size_per_gpu": 1}
+    facts |= {"gradient_checkpointing": checkpointing, "lora_rank": 8, "lora_targets": "qv"}
+    gptq, awq = (
+        estimate(**facts, weight_precision=kind).breakdown["dequantised_layer"] for kind in ("gptq-int4", "awq-int4")
+    )
+    shape = shape_of(LLAMA_7B, None)
+    assert gptq - awq == pytest.approx(layers * 2 * shape.layer_params / 1e9, rel=0.001)

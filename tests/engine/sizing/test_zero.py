@@ -1,0 +1,82 @@
+"""What DeepSpeed's ZeRO takes beside weights, gradients and optimiser state."""
+
+from __future__ import annotations
+
+import pytest
+
+from whichgpu.engine.catalogue import load_knowledge
+from whichgpu.engine.core import locate
+from whichgpu.engine.sizing import Layout, estimate_memory, job_from_facts, sizing_constants
+
+
+KNOWLEDGE = load_knowledge(locate("knowledge"))
+GPU, MODEL = KNOWLEDGE.gpus["nvidia-a100-80gb-sxm"], KNOWLEDGE.models["llama-3.1-8b"]
+TRAINED = {"task": "full_finetuning", "training_framework": "deepspeed", "compute_precision": "bf16"}
+TRAINED |= {"seq_len_tokens": 2048, "batch_size_per_gpu": 1, "gradient_checkpointing": "full"}
+
+
+def estimate(stage, ranks, **facts):
+    job = job_from_facts(TRAINED | {"sharding": stage} | facts, MODEL)
+    return estimate_memory(job, GPU, Layout(data=ranks, sharding=stage))
+
+
+def summands(stage, ranks, **facts):
+    found = estimate(stage, ranks, **facts)
+    return {term.formula.split(":")[0]: term.value for term in found.terms}
+
+
+def flat(stage, ranks, **facts):
+    """With a sequence of 16 tokens, which leaves nothing to use again."""
+    found = summands(stage, ranks, **{"seq_len_tokens": 16} | facts).items()
+    return sum(value for formula, value in found if "data ranks (of a group" in formula)
+
+
+@pytest.mark.parametrize("ranks", [2, 4, 8])
+def test_a_step_casts_the_gradients_of_a_rank_into_one_flat_tensor(ranks):
+    """Two bytes as they are and four cast, over the data ranks."""
+    assert flat("zero2", ranks) == pytest.approx(8.03 * 6 / ranks, rel=0.02)
+
+
+def test_the_third_stage_does_so_for_a_group_of_parameters():
+    group = sizing_constants().training.zero.group_parameters / 1e9
+    assert flat("zero3", 2) == pytest.approx(6 * group, rel=0.02)
+    assert flat("zero3", 16) == pytest.approx(8.03 * 6 / 16, rel=0.02)
+
+
+def test_two_buckets_of_gradients_are_on_their_way():
+    buckets = [value for formula, value in summands("zero2", 4).items() if formula.startswith("two buckets")]
+    assert buckets == pytest.approx([2 * sizing_constants().training.zero.bucket_elements * 2 / 1e9])
+
+
+@pytest.mark.parametrize(
+    ("stage", "ranks", "facts"),
+    [
+        ("none", 4, {}),
+        ("fsdp", 4, {}),
+        ("zero1", 4, {"training_framework": "megatron"}),
+        ("zero2", 4, {"cpu_offload": True}),
+    ],
+)
+def test_nothing_of_the_kind_elsewhere(stage, ranks, facts):
+    assert flat(stage, ranks, **facts) == 0.0
+
+
+def test_the_flat_gradients_take_turns_with_activations_that_are_given_back_where_a_card_is_full():
+    """What is held of both while there is room is in the band's high end."""
+    short, long = (estimate("zero2", 4, seq_len_tokens=tokens) for tokens in (16, 4096))
+    left = sum(term.value for term in long.terms if term.name in {"activations", "logits"})
+    more = flat("zero2", 4, seq_len_tokens=4096)
+    assert more == pytest.approx(flat("zero2", 4) - left, abs=0.1)
+    assert long.allocated_gb == pytest.approx(short.allocated_gb, rel=0.01)
+    assert long.high_gb - 1.07 * long.per_gpu_gb > left
+
+
+def test_adapters_have_buckets_too_and_little_to_cast():
+    facts = {"task": "peft_finetuning", "peft_method": "lora", "lora_rank": 16, "lora_targets": "all-linear"}
+    assert 0.0 < flat("zero2", 2, **facts) < 0.2
+
+
+def test_zero_keeps_a_clone_of_32_bit_weights_too():
+    """Beside two moments of 32 bits."""
+    states = {stage: estimate(stage, 4, compute_precision="fp32").breakdown["optimizer"] for stage in ("zero2", "fsdp")}
+    assert states["zero2"] - states["fsdp"] == pytest.approx(8.03 * 4 / 4, rel=0.01)
