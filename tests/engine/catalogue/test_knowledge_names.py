@@ -30,6 +30,10 @@ DECODERS = [
     ("RWKV/rwkv-4-14b-pile", "rwkv-4-14b"),
     ("state-spaces/mamba2-2.7b", "mamba2-2.7b"),
     ("bigscience/bloomz-560m", "bloomz-560m"),
+    ("ibm-granite/granite-20b-code-instruct-8k", "granite-20b-code"),
+    ("NousResearch/Hermes-3-Llama-3.1-8B", "hermes-3-llama-3.1-8b"),
+    ("tencent/Tencent-Hunyuan-Large", "hunyuan-large"),
+    ("GLM-Z1-32B-0414", "glm-z1-32b-0414"),
 ]
 ENCODERS = [
     ("roberta-large", "roberta-large"),
@@ -129,6 +133,8 @@ def test_a_size_that_was_not_published_and_a_family_without_one_are_not_guessed(
         ("chatglm-6b", 6_173_286_400),
         ("starcoder", 15_517_456_384),
         ("snowflake-arctic", 478_584_608_768),
+        ("granite-20b-code", 20_066_993_152),
+        ("glm-z1-32b-0414", 32_566_081_536),
         ("roberta-large", 355_359_744),
         ("esm2-650m", 651_043_254),
         ("nllb-200-3.3b", 3_344_863_232),
