@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from itertools import zip_longest
 
 from msgspec import Struct
 
@@ -145,8 +146,10 @@ def _forms(spelt: Spelling) -> list[tuple[str, tuple[str, ...]]]:
         words = words[:-1]
         forms.append(("without variant", words))
     bare, undated = _bare(spelt), _undated(spelt)
-    named = (("without variant", bare), ("without date", undated), ("without version", _without_version(undated)))
-    return [*forms, *named]
+    pairs = zip_longest(bare, bare[1:], fillvalue="")
+    plain = tuple(word for word, after in pairs if word != "v" or not after[:1].isdigit())
+    named = (("without variant", bare), ("without v", plain), ("without date", undated))
+    return [*forms, *named, ("without version", _without_version(undated))]
 
 
 def _unpublished(words: tuple[str, ...]) -> tuple[str, ...]:

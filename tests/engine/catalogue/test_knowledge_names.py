@@ -12,6 +12,8 @@ KNOWLEDGE = load_knowledge()
 DECODERS = [
     ("EleutherAI/gpt-j-6b", "gpt-j-6b"),
     ("GPT-J 6B", "gpt-j-6b"),
+    ("Llama v2 7B", "llama-2-7b"),
+    ("GPT-2 345M", "gpt2-medium"),
     ("EleutherAI/gpt-neo-2.7B", "gpt-neo-2.7b"),
     ("EleutherAI/pythia-70m-deduped", "pythia-70m"),
     ("databricks/dolly-v2-12b", "dolly-v2-12b"),
@@ -49,6 +51,7 @@ ENCODERS = [
 ]
 ENCODER_DECODERS = [
     ("google-t5/t5-11b", "t5-11b"),
+    ("T5-XXL", "t5-v1.1-xxl"),
     ("t5-3b", "t5-3b"),
     ("google/mt5-xxl", "mt5-xxl"),
     ("google/byt5-large", "byt5-large"),
@@ -88,6 +91,7 @@ SOUNDS_AND_SCIENCES = [
 ]
 GENERATORS = [
     ("sd-1.4", "stable-diffusion-1.4"),
+    ("Stable Diffusion v1.4", "stable-diffusion-1.4"),
     ("sd-1.5", "stable-diffusion-1.5"),
     ("stabilityai/stable-diffusion-2-1", "stable-diffusion-2.1"),
     ("stabilityai/stable-diffusion-2-base", "stable-diffusion-2-base"),
