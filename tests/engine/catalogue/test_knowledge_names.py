@@ -121,7 +121,8 @@ def test_a_well_known_name_is_found(name: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["starcoder-3b", "codegen", "bloomz-13b", "gpt-neo", "rwkv", "cerebras-gpt", "open-sora", "magi-1"]
+    "name",
+    ["starcoder-3b", "codegen", "bloomz-13b", "gpt-neo", "rwkv", "cerebras-gpt", "open-sora", "magi-1", "uae-base"],
 )
 def test_a_size_that_was_not_published_and_a_family_without_one_are_not_guessed(name: str) -> None:
     assert KNOWLEDGE.find_model(name).spec is None
