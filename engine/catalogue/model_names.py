@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from itertools import zip_longest
 
 from msgspec import Struct
 
@@ -15,6 +16,8 @@ from whichgpu.engine.core import nearest_words
 _DATE = re.compile(r"\d{4}|\d{6}|\d{8}")
 _VERSION = re.compile(r"\d+(\.\d+)?")
 _UNDERSCORE = re.compile(r"\d_\d")
+#: Sizes that stand beside "base", which elsewhere marks a variant.
+_OTHER_SIZES = frozenset(("nano", "tiny", "mini", "small", "medium", "large", "huge", "giant", "xl", "xxl"))
 _SIZE_TOLERANCE = 0.12  # A stated size and a model's real one: "7B" stands for 6.5 to 7.9 among those known.
 
 
@@ -94,7 +97,7 @@ class ModelNames:
         if key and _billions(spelt.sizes[0]) and self._near(key, _billions(spelt.sizes[0])):
             return key, "name and size"
         sole = [key for key, words in self._words.items() if words[: len(bare)] == bare]
-        if bare and len(sole) == 1:
+        if bare and len(sole) == 1 and not ("base" in spelt.words and _OTHER_SIZES & set(self._words[sole[0]])):
             return sole[0], "the only one of that name"
         return self._inside(bare)
 
@@ -145,8 +148,10 @@ def _forms(spelt: Spelling) -> list[tuple[str, tuple[str, ...]]]:
         words = words[:-1]
         forms.append(("without variant", words))
     bare, undated = _bare(spelt), _undated(spelt)
-    named = (("without variant", bare), ("without date", undated), ("without version", _without_version(undated)))
-    return [*forms, *named]
+    pairs = zip_longest(bare, bare[1:], fillvalue="")
+    plain = tuple(word for word, after in pairs if word != "v" or not after[:1].isdigit())
+    named = (("without variant", bare), ("without v", plain), ("without date", undated))
+    return [*forms, *named, ("without version", _without_version(undated))]
 
 
 def _unpublished(words: tuple[str, ...]) -> tuple[str, ...]:

@@ -65,7 +65,8 @@ def generator_of(job: Job) -> Generator:
     constants = sizing_constants()
     known = constants.diffusion
     text = vae = denoiser = 0.0
-    for name, size in sorted((job.model.components_b if job.model else {}).items()):
+    parts = job.model.components_b if job.model else {}
+    for name, size in sorted(parts.items()):
         if "vae" in name or "autoencoder" in name:
             vae += size
         elif any(word in name for word in ("text", "clip", "t5", "encoder", "guardrail")):
@@ -75,7 +76,7 @@ def generator_of(job: Job) -> Generator:
     if not denoiser:
         denoiser = max((job.params_b or 0.0) - text - vae, 1e-3)
     small = denoiser <= known.denoiser_small_b.value
-    if not text:
+    if not text and "text_encoder" not in parts:  # One of size 0: the denoiser reads prompts itself.
         medium = denoiser <= known.denoiser_medium_b.value and job.family == "diffusion_image"
         sizes = known.text_encoder_small_b, known.text_encoder_medium_b, known.text_encoder_large_b
         text = (sizes[0] if small else sizes[1] if medium else sizes[2]).value

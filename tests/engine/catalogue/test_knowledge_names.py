@@ -12,6 +12,8 @@ KNOWLEDGE = load_knowledge()
 DECODERS = [
     ("EleutherAI/gpt-j-6b", "gpt-j-6b"),
     ("GPT-J 6B", "gpt-j-6b"),
+    ("Llama v2 7B", "llama-2-7b"),
+    ("GPT-2 345M", "gpt2-medium"),
     ("EleutherAI/gpt-neo-2.7B", "gpt-neo-2.7b"),
     ("EleutherAI/pythia-70m-deduped", "pythia-70m"),
     ("databricks/dolly-v2-12b", "dolly-v2-12b"),
@@ -30,6 +32,10 @@ DECODERS = [
     ("RWKV/rwkv-4-14b-pile", "rwkv-4-14b"),
     ("state-spaces/mamba2-2.7b", "mamba2-2.7b"),
     ("bigscience/bloomz-560m", "bloomz-560m"),
+    ("ibm-granite/granite-20b-code-instruct-8k", "granite-20b-code"),
+    ("NousResearch/Hermes-3-Llama-3.1-8B", "hermes-3-llama-3.1-8b"),
+    ("tencent/Tencent-Hunyuan-Large", "hunyuan-large"),
+    ("GLM-Z1-32B-0414", "glm-z1-32b-0414"),
 ]
 ENCODERS = [
     ("roberta-large", "roberta-large"),
@@ -45,6 +51,7 @@ ENCODERS = [
 ]
 ENCODER_DECODERS = [
     ("google-t5/t5-11b", "t5-11b"),
+    ("T5-XXL", "t5-v1.1-xxl"),
     ("t5-3b", "t5-3b"),
     ("google/mt5-xxl", "mt5-xxl"),
     ("google/byt5-large", "byt5-large"),
@@ -84,6 +91,7 @@ SOUNDS_AND_SCIENCES = [
 ]
 GENERATORS = [
     ("sd-1.4", "stable-diffusion-1.4"),
+    ("Stable Diffusion v1.4", "stable-diffusion-1.4"),
     ("sd-1.5", "stable-diffusion-1.5"),
     ("stabilityai/stable-diffusion-2-1", "stable-diffusion-2.1"),
     ("stabilityai/stable-diffusion-2-base", "stable-diffusion-2-base"),
@@ -113,7 +121,8 @@ def test_a_well_known_name_is_found(name: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["starcoder-3b", "codegen", "bloomz-13b", "gpt-neo", "rwkv", "cerebras-gpt", "open-sora", "magi-1"]
+    "name",
+    ["starcoder-3b", "codegen", "bloomz-13b", "gpt-neo", "rwkv", "cerebras-gpt", "open-sora", "magi-1", "uae-base"],
 )
 def test_a_size_that_was_not_published_and_a_family_without_one_are_not_guessed(name: str) -> None:
     assert KNOWLEDGE.find_model(name).spec is None
@@ -129,6 +138,8 @@ def test_a_size_that_was_not_published_and_a_family_without_one_are_not_guessed(
         ("chatglm-6b", 6_173_286_400),
         ("starcoder", 15_517_456_384),
         ("snowflake-arctic", 478_584_608_768),
+        ("granite-20b-code", 20_066_993_152),
+        ("glm-z1-32b-0414", 32_566_081_536),
         ("roberta-large", 355_359_744),
         ("esm2-650m", 651_043_254),
         ("nllb-200-3.3b", 3_344_863_232),

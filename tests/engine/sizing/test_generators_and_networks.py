@@ -83,6 +83,11 @@ def test_unlisted_text_encoders_go_by_the_denoisers_size(denoiser, text):
     assert found.method == "rule of thumb"
 
 
+def test_a_denoiser_that_reads_prompts_itself_has_no_text_encoder():
+    alone = generator("omni", transformer=3.762, text_encoder=0.0, vae=0.0837)
+    assert estimate(alone, **INFER).breakdown["weights"] == pytest.approx(2 * (3.762 + 0.0837))
+
+
 def test_longer_and_larger_videos_take_more():
     small = estimate(HUNYUAN, **INFER, image_px=960, frames=49).per_gpu_gb
     assert estimate(HUNYUAN, **INFER, image_px=960, frames=129).per_gpu_gb > small
