@@ -108,6 +108,28 @@ class Typical(FrozenModel):
     source: str
 
 
+class KeptByDenoiser(FrozenModel):
+    """Bytes for each token, width and layer, of a UNet for each pixel, that wait for the backward pass in 16 bits."""
+
+    full: float
+    full_autocast: float
+    lora: float  # adapters on the matrices of attention
+    lora_autocast: float
+
+
+class Denoiser(FrozenModel):
+    """A denoiser as traced; dimensions only of transformers."""
+
+    models: tuple[str, ...]
+    hidden: int | None = None
+    layers: int | None = None
+    text_tokens: int = 0  # in its stream, or what keys and values of the prompt keep beside it
+    attentions: int = 1  # in a layer, each with matrices of its own: 2 where the prompt is attended to apart
+    kept: KeptByDenoiser
+    checkpointed: float | None = None  # of a UNet: bytes for each pixel under full checkpointing
+    scores: float = 0.0  # of a UNet: attention's scores for each pixel and pixel of the picture
+
+
 class Diffusion(FrozenModel):
     """Image and video generators."""
 
@@ -121,7 +143,10 @@ class Diffusion(FrozenModel):
     t5_least_b: Constant
     vae_bytes_per_pixel: Constant
     infer_elements_per_hidden: Constant
-    train_bytes_per_hidden: Constant
+    kept: KeptByDenoiser
+    kept_source: str
+    denoisers: dict[str, Denoiser]
+    denoisers_source: str
     patch_px_small: Constant
     patch_px: Constant
     text_tokens: Constant

@@ -110,6 +110,15 @@ def step_part(workspace: Any, freed: Any) -> PartColumn:
     return PartColumn(STEP, np.where(more, workspace - freed, 0.0), (workspace, freed), more)
 
 
+def taking_turns(job: Job, params: Any, released: Any, activations: Any, rows: Rows, parts: list[PartColumn]) -> Any:
+    """Append gradients that come as activations go, as far as they exceed them; give what their step can still use."""
+    if not np.any(released):
+        return activations
+    excess = np.maximum(0.0, released - activations)
+    parts.append(PartColumn(RELEASED, excess, (params / 1e9, state_bytes(job).gradients, shards(rows)[1])))
+    return activations + excess - released
+
+
 def _on_rank(job: Job, shape: Shape, rows: Rows, layer_params: Any, end_params: Any) -> Any:
     """Parameters whose weights and gradients lie on one rank, before sharding by ZeRO.
 

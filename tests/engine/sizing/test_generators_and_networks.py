@@ -29,11 +29,20 @@ SD3 = generator("sd3", transformer=2.028, text_encoder=5.5803)
 SD14 = generator("sd14", px=512, unet=0.8595, text_encoder=0.1236)
 SDXL = generator("sdxl", unet=2.567, text_encoder=0.8183)
 HUNYUAN = generator("hunyuan", "diffusion_video", None, transformer=13.0, text_encoder=8.1)
-COG = ModelSpec(id="cog", name="cog", kind="diffusion_video", params_b=5.57)
+COG = ModelSpec(id="cogvideox1.5-5b", name="cog", kind="diffusion_video", params_b=5.57)
 INFER = {"task": "inference"}
 LORA = {"task": "peft_finetuning", "peft_method": "lora"}
 FULL = {"task": "full_finetuning"}
 FP32 = {"compute_precision": "fp32", "weight_precision": "fp32"}
+#: PEFT's DreamBooth command of January 2023: a picture of prior preservation beside each, and no fused attention.
+DREAM = {
+    **FP32,
+    "gradient_checkpointing": "none",
+    "batch_size_per_gpu": 2,
+    "gradient_accumulation_steps": 1,
+    "image_px": 512,
+    "flash_attention": False,
+}
 
 
 def estimate(model: ModelSpec | None, layout: Layout | None = None, **facts) -> MemoryEstimate:
@@ -56,8 +65,8 @@ def estimate(model: ModelSpec | None, layout: Layout | None = None, **facts) -> 
         (HUNYUAN, {**INFER, "image_px": 960, "frames": 129}, 45.0, 0.25),
         (FLUX, {**LORA, "lora_rank": 16}, 40.0, 0.05),
         (FLUX, {**LORA, "sharding": "zero2"}, 44.9, 0.15),
-        (SD14, {**LORA, **FP32, "gradient_checkpointing": "none"}, 15.5, 0.10),
-        (SD14, {**FULL, **FP32, "gradient_checkpointing": "none"}, 27.5, 0.05),
+        (SD14, {**LORA, **DREAM}, 15.5, 0.10),
+        (SD14, {**FULL, **DREAM}, 27.5, 0.20),  # which trains the text encoder too
         (SDXL, {**FULL, "gradient_checkpointing": "full"}, 48.0, 0.20),
     ],
 )
