@@ -55,9 +55,20 @@ def _element(job: Job) -> float:
     return 4.0 if job.recipe == "fp32" else 2.0
 
 
+def wide_ends(job: Job) -> bool:
+    """Whether embeddings, head and norms of a base of bitsandbytes were cast to 32 bits, which FSDP rules out.
+
+    PEFT's ``prepare_model_for_kbit_training`` does this; what leaves the embedding, sums between layers and logits are
+    in 32 bits then.
+    """
+    if not job.prepared or job.sharding in {"fsdp", "zero3"}:
+        return False
+    return job.weight_precision.startswith(("nf4", "fp4", "int8"))
+
+
 def _stream(job: Job) -> float:
     """Bytes of a number between the layers: under autocast over 32-bit weights embeddings and sums stay in 32 bits."""
-    return 4.0 if job.recipe == "fp32" or job.autocasts else 2.0
+    return 4.0 if job.recipe == "fp32" or job.autocasts or wide_ends(job) else 2.0
 
 
 def _fuses_norms(job: Job, shape: Shape) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.layers import wide_ends
 from whichgpu.engine.sizing.learning import activations_gb, adapter_params, in_pipeline, logits_gb
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn
 from whichgpu.engine.sizing.reinforcement import beside_the_actor, rollout_part, rollout_spare
@@ -152,7 +153,7 @@ def _frozen(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> None
     weight = sizing_constants().weights[job.weight_precision]
     over = shards(rows)[0]
     layer_params, end_params = stage_params(shape, rows.pipeline)
-    ends = 2.0 if weight.ends_16bit else weight.body
+    ends = (4.0 if wide_ends(job) else 2.0) if weight.ends_16bit else weight.body
     body = layer_bytes(job, shape, weight, 1)
     frozen = (layer_params * body + end_params * ends) / tensor / 1e9
     layer, root = shape.layer_params * body / tensor / 1e9, end_params * ends / tensor / 1e9

@@ -215,3 +215,16 @@ def test_an_encoder_decoder_is_run_by_transformers():
     )
     assert job_from_facts(INFER, t5).engine == "transformers"
     assert estimate(t5, **INFER).breakdown["weights"] == pytest.approx(22.2)
+
+
+def test_gradients_of_a_single_micro_batch_are_there_in_its_step():
+    facts = {**FULL, **FP32, "optimizer": "adamw-8bit", "image_px": 512, "encoders_cached": True}
+    once = estimate(SD14, **facts, gradient_accumulation_steps=1, gradient_checkpointing="full")
+    # Weights, gradients and moments of 8 bits, whatever the pass before takes.
+    assert once.per_gpu_gb > 0.8595 * (4 + 4 + 2)
+
+
+def test_parts_under_offload_are_there_with_their_own_maps():
+    facts = {**INFER, "weight_precision": "bf16", "cpu_offload": True, "concurrency": 4, "image_px": 512}
+    sliced = estimate(FLUX, **facts, sliced_decoding=True).per_gpu_gb
+    assert sliced == pytest.approx(estimate(FLUX, **{**facts, "concurrency": 1}).per_gpu_gb, rel=0.05)

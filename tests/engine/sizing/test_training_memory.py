@@ -192,6 +192,26 @@ def test_qlora_holds_the_base_in_four_bits_with_double_quantisation():
     assert found.breakdown["dequantised_layer"] == pytest.approx(4096 * 11008 * 2 / 1e9)
 
 
+def test_what_bitsandbytes_leaves_is_cast_to_thirty_two_bits_by_peft():
+    facts = {
+        "task": "peft_finetuning",
+        "peft_method": "qlora",
+        "gradient_checkpointing": "full",
+        "seq_len_tokens": 2048,
+    }
+    facts |= {"batch_size_per_gpu": 4, "weight_precision": "nf4", "lora_rank": 8, "lora_targets": "qv"}
+    plain = estimate(**facts, training_framework="transformers").breakdown
+    found = estimate(**facts, training_framework="peft").breakdown
+    ends, tokens = 2 * 32000 * 4096 / 1e9, 4 * 2048 / 1e9
+    assert found["weights"] - plain["weights"] == pytest.approx(2 * ends, rel=0.01)
+    checkpoints = 2 * 32 * 4096 * tokens
+    assert found["activations"] - plain["activations"] == pytest.approx(checkpoints)
+    # Shards of FSDP are flat: all of one type.
+    sharded = Layout(data=2, sharding="fsdp")
+    flat = [estimate(sharded, **facts, sharding="fsdp", training_framework=name) for name in ("peft", "transformers")]
+    assert flat[0].breakdown["activations"] == pytest.approx(flat[1].breakdown["activations"])
+
+
 def test_lora_shards_the_frozen_base():
     facts = {"task": "peft_finetuning", "peft_method": "lora"}
     assert estimate(Layout(data=4, sharding="zero3"), **facts).breakdown["weights"] == pytest.approx(
