@@ -167,6 +167,7 @@ class Head(FrozenModel):
     gmacs: float
     per_pixel: float  # elements for each pixel of the picture
     fixed_m: float  # million elements for each picture, whatever its size
+    per_class: float = 0.0  # elements for each pixel and class
 
 
 class Parts(FrozenModel):
@@ -179,6 +180,7 @@ class Parts(FrozenModel):
     working_pyramid: Constant
     class_maps: Constant
     classes: Constant
+    detected_classes: Constant
     source: str
 
 

@@ -96,7 +96,8 @@ def _composed_maps(job: Job, images: Ints, size: float) -> PartColumn | None:
         return PartColumn(_COUNTED, images * plain * pixels * size / 1e9, (images, job.model.name, pixels, 0))
     # Where the long edge alone is stated: detectors see pictures of 3 to 5, segmenters squares, as is the usual size.
     pixels = job.pixels(1.0 if found.dense or "image_px" in job.unstated else 0.6)
-    classes = job.classes or round(sizing_constants().vision.parts.classes.value) if found.dense else 0
+    unstated = round(sizing_constants().vision.parts.classes.value) if found.dense else 0
+    classes = job.classes or unstated
     value = images * found.elements(pixels, classes) * size / 1e9
     return PartColumn(_COUNTED, value, (images, found.name, pixels, classes))
 
