@@ -41,9 +41,12 @@ def layer_bytes_per_token(job: Job, shape: Shape, tensor: Any) -> tuple[Any, Any
 def score_bytes_per_token(job: Job, shape: Shape, tensor: Any) -> Any:
     """Bytes of attention's scores that a token takes in a layer which does not fuse them away.
 
-    A softmax in 32 bits and, in 16-bit training, its cast.
+    A softmax in 32 bits and, in 16-bit training, its cast. Encoders drop a tenth of them (BERT, T5): a mask, and in 32
+    bits what is left.
     """
     each = sizing_constants().training.attention_score_bytes.value - (2.0 if job.recipe == "fp32" else 0.0)
+    if job.family == "encoder":
+        each += 5.0 if job.recipe == "fp32" else 1.0
     return each * shape.heads * job.seq_len_tokens / tensor
 
 

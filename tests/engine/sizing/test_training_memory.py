@@ -159,6 +159,29 @@ def test_attention_scores_grow_with_the_square_of_the_sequence_without_flash_att
     assert gaps[0] * 32 / 33 == pytest.approx(32 * 32 * 2048**2 * 6 / 1e9, rel=0.03)
 
 
+def test_encoders_drop_scores_of_attention():
+    bert = ModelSpec(
+        id="b",
+        name="b",
+        kind="encoder",
+        params_b=0.335,
+        layers=24,
+        hidden=1024,
+        heads=16,
+        kv_heads=16,
+        head_dim=64,
+        intermediate=4096,
+        vocab=30522,
+        gated_mlp=False,
+    )
+    facts = {"task": "full_finetuning", "compute_precision": "fp32", "weight_precision": "fp32", "seq_len_tokens": 512}
+    facts |= {"batch_size_per_gpu": 4, "gradient_checkpointing": "none"}
+    whole, fused = (estimate(model=bert, **facts, flash_attention=told).breakdown for told in (False, True))
+    # As traced: softmax 4, a mask, what is left 4; in each of the layers and in the one at work.
+    scores = 25 * 9 * 4 * 16 * 512**2 / 1e9
+    assert whole["activations"] - fused["activations"] == pytest.approx(scores, rel=0.1)
+
+
 def test_logits_take_fourteen_bytes_each_and_an_eighth_when_chunked():
     facts = {"seq_len_tokens": 2048, "batch_size_per_gpu": 2}
     whole = estimate(**facts).breakdown["logits"]
