@@ -113,6 +113,8 @@ def _serving(facts: dict[str, Any]) -> Line:
     most = re.search(r"\bbatch <= (\d+)", str(facts.get("task_detail")))
     if batch or most:
         line["concurrency"] = batch or int(most.group(1))  # type: ignore[union-attr]
+    if facts.get("flash_attention") is not None:
+        line["flash_attention"] = facts["flash_attention"]
     software = str(facts.get("framework") or "")
     engine = next((engine for word, engine in _ENGINES if word in software.lower()), None)
     if engine:

@@ -12,7 +12,7 @@ Line = dict[str, Any]
 #: What the rules of MLPerf Inference fix for image generation.
 _MLPERF_STEPS = 20
 #: Classes of the data sets that segmentations are trained on.
-CLASSES = {"cityscapes": 19, "ade20k": 150, "voc12aug": 21}
+CLASSES = {"cityscapes": 19, "ade20k": 150, "voc12aug": 21, "dota": 15}
 
 
 def steps_of(told: str) -> Line:
@@ -34,10 +34,16 @@ def components_of(row: Row, weights: str | None) -> Line:
         line["text_encoder_precision"] = "bf16" if "int4 (bf16)" in quantised else "fp16"
     elif listed and not with_them:
         line["text_encoder_precision"] = "fp16"
+    elif "text encoder in 4 bits" in detail:
+        line["text_encoder_precision"] = "nf4"
     elif weights and (with_them or "Transformer and T5 quantized" in str(row.get("note"))):
         line["text_encoder_precision"] = weights
     if "cached latents" in detail or "cached te" in detail:
         line["encoders_cached"] = True
+    elif "encoders on the card" in detail:
+        line["encoders_cached"] = False
+    if "sliced" in detail:
+        line["sliced_decoding"] = True
     return line
 
 

@@ -22,6 +22,8 @@ _FRAMEWORKS = (
     ("nemo", "nemo"),
     ("deepspeed", "deepspeed"),
     ("verl", "verl"),
+    ("finetrainers", "finetrainers"),
+    ("simpletuner", "simpletuner"),
     ("diffusers", "diffusers"),
     ("peft", "peft"),
     ("hf trainer", "transformers"),
@@ -72,6 +74,8 @@ def offload_of(facts: dict[str, Any], name: str) -> Line:
     named = "cpu offload" in parked and "no cpu offload" not in parked
     if named or re.search(r"fsdp\d?-offload", name):
         return {"cpu_offload": True}
+    if told.startswith("optimizer and gradients") and not facts.get("parallelism"):
+        return {"cpu_offload": True, "sharding": "zero2"}  # Weights stay: an optimiser of torchao's kind.
     if told.startswith(("cpu", "fsdp cpu", "optimizer", "block swap", "offload_model")):
         return {"cpu_offload": True}
     return {"activation_offload": True} if told.startswith("activations") else {}

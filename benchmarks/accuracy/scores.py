@@ -79,6 +79,7 @@ class MemoryScore:
     measured_gb: float
     estimated_gb: float  # as the device counts
     allocated_gb: float  # as the allocator counts
+    context_gb: float  # the driver's, of all GPUs that are counted
     low_gb: float
     high_gb: float
     metric: str
@@ -91,8 +92,12 @@ class MemoryScore:
     @property
     def like_error(self) -> float:
         """Of the figure that counts what the source counted."""
-        counted = any(word in self.metric.lower() for word in _ALLOCATED)
-        return (self.allocated_gb if counted else self.estimated_gb) / self.measured_gb - 1
+        metric = self.metric.lower()
+        if any(word in metric for word in _ALLOCATED):
+            return self.allocated_gb / self.measured_gb - 1
+        # What the allocator reserved has its own surplus, but not the driver's context.
+        outside = self.context_gb if "reserved" in metric else 0.0
+        return (self.estimated_gb - outside) / self.measured_gb - 1
 
     @property
     def inside(self) -> bool:
@@ -147,6 +152,7 @@ def memory_score(row: Row, answer: Answer) -> MemoryScore:
         measured_gb=measured["memory_gb"] * (GIB if gib else 1.0),
         estimated_gb=answer["per_gpu_gb"] * over,
         allocated_gb=answer["allocated_gb"] * share,
+        context_gb=0.0 if standing else answer["breakdown"].get("context_gb", 0.0) * over,
         low_gb=answer["low_gb"] * share,
         high_gb=answer["high_gb"] * share,
         metric=str(measured.get("memory_metric") or ""),

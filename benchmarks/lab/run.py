@@ -29,6 +29,7 @@ import diffusers
 import peft
 import torch
 import transformers
+from denoisers import DENOISERS, denoiser_row
 from fitting import layer
 from grid import SAMPLE, SAMPLE_STEPS, SHIPPED, STEPS, every_cell
 from prompts import PROMPTS, prompt_row
@@ -54,6 +55,8 @@ _HEAD = """# Bytes that real modules keep and take in a training step, traced wi
 # steps: whole steps of a model, GB. networks: bytes per picture.
 # prompts: of serving without gradients: bytes a score, bytes a token over those of three widths, and the share of the
 #   cache that a step holds twice.
+# denoisers: bytes that a token keeps over all layers (of a UNet a pixel; under checkpointing what it takes at most),
+#   and how many tokens' worth is kept whatever the picture: words, and under autocast the weights as they were cast.
 # sharded: what FSDP holds beyond its shards at the peak: how often the root (embedding, head) and one unit of
 #   layers, by wrapping plan (units: layers wrapped together; reshards: after the forward pass); 16 bits.
 """
@@ -71,7 +74,7 @@ def main() -> int:
     steps, networks = (SAMPLE_STEPS, SAMPLE_NETWORKS) if cells is SAMPLE else (STEPS, NETWORKS)
     begun = time.process_time()
     # A run that was cut short goes on from what is written.
-    found: dict[str, Any] = {"layers": [], "steps": [], "networks": [], "sharded": [], "prompts": []}
+    found: dict[str, Any] = {"layers": [], "steps": [], "networks": [], "denoisers": [], "sharded": [], "prompts": []}
     if options.write and FILE.exists():
         found |= {part: rows for part, rows in yaml.safe_load(FILE.read_text(encoding="utf-8")).items() if rows}
     found["made_with"] = found.get("made_with") or _versions()
@@ -79,6 +82,8 @@ def main() -> int:
         _keep(
             found, "networks", {"network": network.name, **_trained(network)}, options, lambda n=network: network_row(n)
         )
+    for denoiser in DENOISERS if options.full else ():
+        _keep(found, "denoisers", asdict(denoiser), options, lambda d=denoiser: denoiser_row(d))
     for prompt in PROMPTS:
         _keep(found, "prompts", asdict(prompt), options, lambda p=prompt: prompt_row(p))
     for stack in SHARDED:
@@ -138,6 +143,7 @@ _TRACED_BY = {
     "layers": "benchmarks/lab/fitting.py",
     "steps": "benchmarks/lab/transformers_traced.py",
     "networks": "benchmarks/lab/pictures.py",
+    "denoisers": "benchmarks/lab/denoisers.py",
     "sharded": "benchmarks/lab/sharded.py",
     "prompts": "benchmarks/lab/prompts.py",
 }
@@ -157,7 +163,7 @@ def _other_versions(found: dict[str, Any]) -> dict[str, Any]:
 
 def _dumped(found: dict[str, Any]) -> str:
     lines = [yaml.safe_dump({"made_with": found["made_with"]}, sort_keys=False)]
-    for name in ("layers", "steps", "networks", "sharded", "prompts"):
+    for name in ("layers", "steps", "networks", "denoisers", "sharded", "prompts"):
         rows = "".join(
             f"  - {yaml.safe_dump(row, default_flow_style=True, sort_keys=False, width=10**6)}" for row in found[name]
         )
@@ -172,6 +178,7 @@ def _compared(found: dict[str, Any]) -> int:
         ("layers", "kept"),
         ("steps", "peak_gb"),
         ("networks", "kept"),
+        ("denoisers", "kept"),
         ("sharded", "layer"),
         ("prompts", "score"),
     ):
@@ -194,7 +201,7 @@ def _release(version: str) -> str:
 #: What a row is known by.
 _NAMES = (
     *("module", "technique", "model", "seq", "batch", "network", "precision", "learns", "hidden", "layers", "ranks"),
-    *("architecture", "attention", "units", "reshards"),
+    *("architecture", "attention", "units", "reshards", "denoiser", "checkpointing"),
 )
 
 

@@ -31,6 +31,7 @@ _HEADS = (
     ("mask", r"mask|panoptic"),
     ("box", r"r-?cnn|panoptic"),
     ("retinanet", r"retinanet"),
+    ("towers-normed", r"(?<![a-z])fcos|(?<![a-z])atss"),
     ("rpn", r"(?<![a-z])rpn"),
     ("deeplabv3", r"deeplab"),
     ("pspnet", r"pspnet"),
@@ -50,6 +51,7 @@ class Composed(Struct, frozen=True):
     working_per_pixel: float  # gradients of the largest maps, while all is still kept
     working_fixed: float
     class_maps: float  # maps of a class for each pixel that losses keep
+    class_scores: float  # elements a pixel of each class that a detector without regions scores everywhere
     dense: bool  # a class for every pixel, not boxes
     gmacs: float  # at ``native_px`` squared
     native_px: int
@@ -63,7 +65,8 @@ class Composed(Struct, frozen=True):
         """
         # Beside the maps that a loss keeps as many take their gradients, before those of the layers come.
         working = max(self.working_per_pixel, self.class_maps * classes)
-        each = self.kept_per_pixel + self.class_maps * classes + working
+        scored = self.class_scores * (classes or sizing_constants().vision.parts.detected_classes.value)
+        each = self.kept_per_pixel + self.class_maps * classes + scored + working
         return pixels * each + self.kept_fixed + self.working_fixed
 
 
@@ -108,7 +111,7 @@ def composed_network(name: str) -> Composed | None:
     layout = "c4" if "c4" in told else "dc5" if "dc5" in told else "dense" if dense else "fpn"
     if "deeplabv3" in heads and re.search(r"\+|plus", told):
         heads[heads.index("deeplabv3")] = "deeplabv3plus"
-    if layout == "fpn" and "retinanet" in heads:
+    if layout == "fpn" and {"retinanet", "towers-normed"} & set(heads):
         layout = "fpn-coarse"
     if layout == "fpn" and built.trained_norms and _DETECTRON.search(told):  # Then the heads have norms too.
         heads += ["fpn-normed"] + ["mask-normed"] * ("mask" in heads)
@@ -134,6 +137,7 @@ def composed_network(name: str) -> Composed | None:
         working_per_pixel=0.0 if layout == "c4" else working,
         working_fixed=working_fixed,
         class_maps=parts.class_maps.value if dense else 0.0,
+        class_scores=sum(head.per_class for head in chosen),
         dense=dense,
         gmacs=gmacs,
         native_px=native,

@@ -113,6 +113,28 @@ class Typical(FrozenModel):
     source: str
 
 
+class KeptByDenoiser(FrozenModel):
+    """Bytes for each token, width and layer, of a UNet for each pixel, that wait for the backward pass in 16 bits."""
+
+    full: float
+    full_autocast: float
+    lora: float  # adapters on the matrices of attention
+    lora_autocast: float
+
+
+class Denoiser(FrozenModel):
+    """A denoiser as traced; dimensions only of transformers."""
+
+    models: tuple[str, ...]
+    hidden: int | None = None
+    layers: int | None = None
+    text_tokens: int = 0  # in its stream, or what keys and values of the prompt keep beside it
+    attentions: int = 1  # in a layer, each with matrices of its own: 2 where the prompt is attended to apart
+    kept: KeptByDenoiser
+    checkpointed: float | None = None  # of a UNet: bytes for each pixel under full checkpointing
+    scores: float = 0.0  # of a UNet: attention's scores for each pixel and pixel of the picture
+
+
 class Diffusion(FrozenModel):
     """Image and video generators."""
 
@@ -126,7 +148,10 @@ class Diffusion(FrozenModel):
     t5_least_b: Constant
     vae_bytes_per_pixel: Constant
     infer_elements_per_hidden: Constant
-    train_bytes_per_hidden: Constant
+    kept: KeptByDenoiser
+    kept_source: str
+    denoisers: dict[str, Denoiser]
+    denoisers_source: str
     patch_px_small: Constant
     patch_px: Constant
     text_tokens: Constant
@@ -147,6 +172,7 @@ class Head(FrozenModel):
     gmacs: float
     per_pixel: float  # elements for each pixel of the picture
     fixed_m: float  # million elements for each picture, whatever its size
+    per_class: float = 0.0  # elements for each pixel and class
 
 
 class Parts(FrozenModel):
@@ -159,6 +185,7 @@ class Parts(FrozenModel):
     working_pyramid: Constant
     class_maps: Constant
     classes: Constant
+    detected_classes: Constant
     source: str
 
 

@@ -68,6 +68,7 @@ class Framework(FrozenModel):
     trains_around_frozen: bool = False  # frozen weights get gradients too where they are sharded with adapters
     loads_32bit: bool = False  # the base stays in 32 bits unless a precision is named
     autocasts: bool = False  # computes in 16 bits over such weights
+    prepares: bool = False  # what bitsandbytes left in 16 bits is cast to 32: embeddings, head and norms
     pipeline_batch: int | None = None  # micro-batch inside a pipeline, whatever the batch of a step
     fuses_attention: bool = False  # whatever the model's own code does
     quantizes_experts: bool | None = None  # also where these are one table for each layer; None: not known

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.constants import Denoiser, sizing_constants
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
 from whichgpu.engine.sizing.rows import Rows, ceiling
 from whichgpu.engine.sizing.states import shards
-from whichgpu.engine.sizing.training import Block, step_part, trained_states
+from whichgpu.engine.sizing.training import Block, step_part, taking_turns, trained_states
 from whichgpu.engine.sizing.training_band import finished
 from whichgpu.engine.sizing.training_terms import ADAPTERS, ALLOCATOR, CONTEXT
 
@@ -39,9 +39,10 @@ _INFER = TermKind(
 )
 _TRAIN = TermKind(
     "activations",
-    "batch x tokens x 34 bytes x width x layers; checkpoints (2 bytes) and one layer under full checkpointing",
+    "batch x tokens x traced bytes x width x layers; checkpoints (2 bytes) and one layer under full checkpointing;"
+    " of a UNet traced bytes a pixel",
     ("batch", "tokens", "width", "layers", "gradient_checkpointing"),
-    "Korthikanti et al.; CogVideoX1.5-5B and Stable Diffusion 1.4 fine-tuning runs agree within their spread",
+    "denoisers of diffusers traced without a GPU (docs/lab.md)",
 )
 
 
@@ -50,14 +51,16 @@ _KEEPS_WIDE = frozenset({"fp16", "nf4", "nf4-dq"})
 
 
 class Generator(Struct, frozen=True):
-    """Sizes in billions; the denoiser as a transformer of typical shape."""
+    """Sizes in billions; a denoiser of unknown dimensions as a transformer of typical shape."""
 
     denoiser_b: float
     text_b: float
     vae_b: float
     width: float
     layers: float
-    patch_px: float
+    patch_px: float  # pixels of an edge that become one token
+    frames_per_latent: float
+    traced: Denoiser | None = None
 
 
 def generator_of(job: Job) -> Generator:
@@ -83,19 +86,30 @@ def generator_of(job: Job) -> Generator:
     # h = 128 L and 12 h^2 parameters a layer, as in published transformers.
     ratio = constants.typical.hidden_per_layer
     width = (denoiser * 1e9 * ratio / 12.0) ** (1.0 / 3.0)
+    traced = next((one for one in known.denoisers.values() if job.model and job.model.id in one.models), None)
     native = job.model.resolution_px if job.model else None
     early = native is not None and native <= 768 and job.family == "diffusion_image"
     patch = known.patch_px_small.value if early else known.patch_px.value
-    return Generator(denoiser, text, vae or known.vae_b.value, width, width / ratio, patch)
+    if traced is None and early and small:
+        traced = known.denoisers["unet-sd1"]  # Its descendants have other names.
+    depth, latent = width / ratio, job.model.latent if job.model else None
+    for known_to in (job.model, traced):
+        if known_to is not None and known_to.hidden and known_to.layers:
+            width, depth = float(known_to.hidden), float(known_to.layers)
+            break
+    if latent is not None and latent.patch:
+        patch = float(latent.spatial * latent.patch)
+    compressed = latent.temporal if latent is not None and latent.temporal > 1 else known.frames_per_latent.value
+    return Generator(denoiser, text, vae or known.vae_b.value, width, depth, patch, compressed, traced)
 
 
 def tokens_of(job: Job, generator: Generator) -> float:
     """Tokens that the denoiser sees for one sample: patches of the latent frames, and the prompt."""
-    constants = sizing_constants().diffusion
     frames = 1.0
     if job.family == "diffusion_video":
-        frames = 1.0 + (job.frames - 1) / constants.frames_per_latent.value
-    return frames * _pixels(job) / generator.patch_px**2 + constants.text_tokens.value
+        frames = 1.0 + (job.frames - 1) / generator.frames_per_latent
+    beside = generator.traced.text_tokens if generator.traced else sizing_constants().diffusion.text_tokens.value
+    return frames * _pixels(job) / generator.patch_px**2 + beside
 
 
 def _pixels(job: Job) -> float:
@@ -116,16 +130,20 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     text_bytes = _text_bytes(job, generator)
     denoiser = generator.denoiser_b * weight / (rows.tensor * rows.pipeline)
     text, vae = generator.text_b * text_bytes, generator.vae_b * 2.0
-    weights = np.maximum(denoiser, max(text, vae)) if job.cpu_offload else denoiser + text + vae
-    weights = weights * ceiling(job.models_served, rows.data)
     batch = ceiling(rows.batch, rows.data)
     tokens = tokens_of(job, generator)
     pixels = _pixels(job)
     decoded = pixels * (known.frames_per_latent.value / 2.0 if job.family == "diffusion_video" else 1.0)
-    in_denoiser = tokens * known.infer_elements_per_hidden.value * generator.width * max(2.0, min(weight, 4.0))
+    element = max(2.0, min(weight, 4.0))
+    in_denoiser = batch * tokens * known.infer_elements_per_hidden.value * generator.width * element / 1e9
     # Requests that wait for the GPU share its weights; their maps are alive together.
-    in_decoder = np.where(job.sliced_decoding, 1, batch) * decoded * known.vae_bytes_per_pixel.value
-    activations = np.maximum(batch * in_denoiser, in_decoder) / 1e9
+    in_decoder = np.where(job.sliced_decoding, 1, batch) * decoded * known.vae_bytes_per_pixel.value / 1e9
+    if job.cpu_offload:
+        # Each part is on the GPU with its own maps only.
+        weights, activations = _largest_stage((text, 0.0), (denoiser, in_denoiser), (vae, in_decoder))
+    else:
+        weights, activations = denoiser + text + vae, np.maximum(in_denoiser, in_decoder)
+    weights = weights * ceiling(job.models_served, rows.data)
     share = constants.allocator.one_gpu
     sizes = (generator.denoiser_b, generator.text_b, generator.vae_b)
     parts = (
@@ -143,6 +161,15 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
         band_reason="slicing, tiling and the order of the steps change what is alive together",
         method="architecture" if job.model is not None else "rule of thumb",
     )
+
+
+def _largest_stage(*stages: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Weights and maps of the stage that takes the most."""
+    weights, maps = stages[0]
+    for other_weights, other_maps in stages[1:]:
+        larger = other_weights + other_maps > weights + maps
+        weights, maps = np.where(larger, other_weights, weights), np.where(larger, other_maps, maps)
+    return weights, maps
 
 
 def _text_bytes(job: Job, generator: Generator) -> float:
@@ -178,12 +205,41 @@ def _open_text_gb(job: Job, generator: Generator) -> float:
     return 0.6 * generator.text_b if narrow and job.text_encoder_precision is None and not job.cpu_offload else 0.0
 
 
+def _kept_gb(job: Job, generator: Generator, rows: Rows) -> Any:
+    """What the denoiser keeps for the backward pass of a step in 16 bits, in GB."""
+    known = sizing_constants().diffusion
+    traced = generator.traced
+    kept = traced.kept if traced else known.kept
+    # Adapters on the feed-forward matrices too need the inputs that full training keeps.
+    adapts = bool(job.peft) and "up" not in job.lora_targets
+    autocasts = job.recipe == "mixed"
+    each = (
+        (kept.lora_autocast if autocasts else kept.lora) if adapts else kept.full_autocast if autocasts else kept.full
+    )
+    if traced is not None and traced.checkpointed:  # A UNet's maps have many widths: bytes a pixel.
+        # A softmax in 32 bits and, in 16-bit training, its cast; what is counted here doubles in 32 bits.
+        each_score = 2.0 if job.recipe == "fp32" else sizing_constants().training.attention_score_bytes.value
+        pixels, anew = _pixels(job), job.checkpointing == "full"
+        per_pixel = traced.checkpointed if anew else each
+        if not job.flash_attention:
+            # Three of the five blocks that attend at the finest map are computed anew together.
+            per_pixel += traced.scores * pixels * each_score * (0.6 if anew else 1.0)
+        return rows.batch * pixels * per_pixel / 1e9
+    tokens = tokens_of(job, generator) * rows.batch / 1e9
+    if job.checkpointing == "full":
+        # What a layer with adapters takes while it is computed anew is close to what one without keeps.
+        return tokens * generator.width * (2.0 * generator.layers + kept.full)
+    share = 0.6 if job.checkpointing == "selective" else 1.0
+    return tokens * generator.width * generator.layers * each * share
+
+
 def _training(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     constants = sizing_constants()
     known = constants.diffusion
     params = generator.denoiser_b * 1e9
     parts: list[PartColumn] = []
     workspace: Any = 0.0
+    released: Any = 0.0
     if job.peft:
         weight = constants.weights[job.weight_precision].body
         whole = generator.denoiser_b * weight
@@ -194,7 +250,8 @@ def _training(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
         inputs = (generator.denoiser_b, generator.text_b, generator.vae_b, job.weight_precision, job.cpu_offload)
         parts.append(PartColumn(_COMPONENTS, frozen, inputs))
         # Inputs and outputs of four attention matrices are 8 widths, of two feed-forward ones 10.
-        sides = 8.0 + (10.0 if "up" in job.lora_targets else 0.0)
+        attentions = generator.traced.attentions if generator.traced else 1
+        sides = 8.0 * attentions + (10.0 if "up" in job.lora_targets else 0.0)
         trained = job.lora_rank * generator.layers * generator.width * sides
         per = constants.training.adapter_bytes.value
         states = trained * per / 1e9 + np.zeros(len(rows.data))
@@ -203,7 +260,7 @@ def _training(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
         on_rank = params / rows.tensor / rows.pipeline
         layer = params / generator.layers / rows.tensor
         block = Block(on_rank, 0.0, layer, on_rank, layer)
-        workspace, _ = trained_states(job, block, rows, parts)
+        workspace, released = trained_states(job, block, rows, parts)
     # Trainers of models with large text encoders compute their outputs once, before training.
     large = generator.text_b > known.text_encoder_small_b.value + 0.3
     cached = job.encoders_cached
@@ -214,16 +271,12 @@ def _training(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     parts.append(PartColumn(_FROZEN_BESIDE, beside, (generator.text_b, generator.vae_b, cached)))
     tokens = tokens_of(job, generator) * rows.batch
     element = 2.0 if job.recipe == "fp32" else 1.0
-    one_layer = tokens * known.train_bytes_per_hidden.value * generator.width * element / 1e9
-    if job.checkpointing == "full":
-        activations = tokens * 2.0 * generator.width * generator.layers * element / 1e9 + one_layer
-    else:
-        activations = one_layer * generator.layers * (0.6 if job.checkpointing == "selective" else 1.0)
+    activations = _kept_gb(job, generator, rows) * element
     encoded = 0.0 if cached else rows.batch * _pixels(job) * known.vae_bytes_per_pixel.value * element / 1e9
     activations = np.maximum(activations, encoded)
     # Nobody states whether encoders whose outputs are cached stay on the GPU.
     open_gb = encoders if cached and job.encoders_cached is None and not job.cpu_offload else 0.0
     settings = (rows.batch, tokens, generator.width, generator.layers, job.checkpointing)
     parts.append(PartColumn(_TRAIN, activations, settings))
-    parts.append(step_part(workspace, activations))
+    parts.append(step_part(workspace, taking_turns(job, params, released, activations, rows, parts)))
     return finished(job, parts, rows, known=job.model is not None, soft=activations, open_gb=open_gb)

@@ -49,6 +49,7 @@ def training_of(
         "global_batch": reader.whole("global_batch_size"),
         "recipe": recipe,
         "autocasts": recipe == "mixed" and kind in {"full", "pretraining"} and bool(habits and habits.autocasts),
+        "prepared": kind == "qlora" and bool(habits and habits.prepares),
         "optimizer": _optimizer(reader, kind, model),
         "checkpointing": checkpointing,
         "flash_attention": reader.flag("flash_attention") is not False,

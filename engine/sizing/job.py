@@ -80,6 +80,7 @@ class Job(Struct, frozen=True):
     context_parallel: int = 1  # GPUs that share a sequence: ``seq_len_tokens`` is what each of them holds
     sequence_parallel: bool | None = None  # tensor ranks share tokens between the layers; None: nobody says
     every_second_product: bool = False  # selective checkpointing keeps outputs of every second matrix product only
+    prepared: bool = False  # the framework casts to 32 bits what bitsandbytes leaves in 16
     autocasts: bool = False  # 16 bits are computed over weights in 32, so that sums between layers are in 32
     pipeline_schedule: str = "1f1b"
     trains_embeddings: bool = False  # besides adapters

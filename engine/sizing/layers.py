@@ -42,12 +42,14 @@ def score_bytes_per_token(job: Job, shape: Shape, tensor: Any) -> Any:
     """Bytes of attention's scores that a token takes in a layer which does not fuse them away.
 
     A softmax in 32 bits and, in 16-bit training, its cast. Where a dropout follows, a softmax in the type of the
-    scores, the mask and what is left.
+    scores, the mask and what is left; other encoders drop a tenth of them (T5): a mask, and in 32 bits what is left.
     """
     if shape.drops_out:
         wide = 4.0 if job.recipe == "fp32" or job.autocasts else 2.0
         return (wide + 1.0 + _element(job)) * shape.heads * job.seq_len_tokens / tensor
     each = sizing_constants().training.attention_score_bytes.value - (2.0 if job.recipe == "fp32" else 0.0)
+    if job.family == "encoder":
+        each += 5.0 if job.recipe == "fp32" else 1.0
     return each * shape.heads * job.seq_len_tokens / tensor
 
 
@@ -59,9 +61,20 @@ def _element(job: Job) -> float:
     return 4.0 if job.recipe == "fp32" else 2.0
 
 
+def wide_ends(job: Job) -> bool:
+    """Whether embeddings, head and norms of a base of bitsandbytes were cast to 32 bits, which FSDP rules out.
+
+    PEFT's ``prepare_model_for_kbit_training`` does this; what leaves the embedding, sums between layers and logits are
+    in 32 bits then.
+    """
+    if not job.prepared or job.sharding in {"fsdp", "zero3"}:
+        return False
+    return job.weight_precision.startswith(("nf4", "fp4", "int8"))
+
+
 def _stream(job: Job) -> float:
     """Bytes of a number between the layers: under autocast over 32-bit weights embeddings and sums stay in 32 bits."""
-    return 4.0 if job.recipe == "fp32" or job.autocasts else 2.0
+    return 4.0 if job.recipe == "fp32" or job.autocasts or wide_ends(job) else 2.0
 
 
 def _fuses_norms(job: Job, shape: Shape) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from whichgpu.engine.core import as_number
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.layers import layer_bytes_per_token
+from whichgpu.engine.sizing.layers import layer_bytes_per_token, wide_ends
 from whichgpu.engine.sizing.rows import Rows, ceiling
 from whichgpu.engine.sizing.shape import Shape
 
@@ -101,6 +101,8 @@ def logits_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:
         per_logit = training.logit_bytes_compiled.value
     elif job.kind == "qlora" and job.weight_precision.startswith(("gptq", "awq")):
         per_logit = training.logit_bytes_16bit.value
+    elif wide_ends(job):
+        per_logit += 2.0  # The head answers in 32 bits.
     whole = micro_batch * job.seq_len_tokens * shape.vocab * per_logit / tensor / 1e9
     if not job.chunked_loss:
         return whole

@@ -15,7 +15,7 @@ from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
 from whichgpu.engine.sizing.rows import Floats, Ints, Rows, ceiling
 from whichgpu.engine.sizing.states import shards
-from whichgpu.engine.sizing.training import Block, step_part, trained_states
+from whichgpu.engine.sizing.training import Block, step_part, taking_turns, trained_states
 from whichgpu.engine.sizing.training_band import finished
 from whichgpu.engine.sizing.training_terms import ADAPTERS, ALLOCATOR, CONTEXT, FROZEN
 
@@ -96,7 +96,8 @@ def _composed_maps(job: Job, images: Ints, size: float) -> PartColumn | None:
         return PartColumn(_COUNTED, images * plain * pixels * size / 1e9, (images, job.model.name, pixels, 0))
     # Where the long edge alone is stated: detectors see pictures of 3 to 5, segmenters squares, as is the usual size.
     pixels = job.pixels(1.0 if found.dense or "image_px" in job.unstated else 0.6)
-    classes = job.classes or round(sizing_constants().vision.parts.classes.value) if found.dense else 0
+    unstated = round(sizing_constants().vision.parts.classes.value) if found.dense else 0
+    classes = job.classes or unstated
     value = images * found.elements(pixels, classes) * size / 1e9
     return PartColumn(_COUNTED, value, (images, found.name, pixels, classes))
 
@@ -188,6 +189,7 @@ def _training(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
     constants = sizing_constants()
     parts: list[PartColumn] = []
     workspace: Any = 0.0
+    released: Any = 0.0
     params = params_b * 1e9 / rows.tensor / rows.pipeline
     if job.peft:
         per = constants.weights[job.weight_precision].body
@@ -197,10 +199,11 @@ def _training(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
         states = constants.training.adapter_bytes.value
         parts.append(PartColumn(ADAPTERS, trained * states / 1e9, (trained / 1e6, job.lora_rank, states)))
     else:
-        workspace, _ = trained_states(job, Block(params, 0.0, params / 24.0, params, params / 24.0), rows, parts)
+        block = Block(params, 0.0, params / 24.0, params, params / 24.0)
+        workspace, released = trained_states(job, block, rows, parts)
     activation = _training_activation(job, params_b, rows.batch)
     parts.append(activation)
-    parts.append(step_part(workspace, activation.gb))
+    parts.append(step_part(workspace, taking_turns(job, params, released, activation.gb, rows, parts)))
     # Where it is assumed that activations are recomputed, a sixteenth of what would be kept without is allowed for.
     plain = replace(job, checkpointing="none")
     unsure = job.family == "speech" and "gradient_checkpointing" in job.unstated

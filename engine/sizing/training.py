@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.encoders import kept_gb, learns_encoders
 from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.layers import wide_ends
 from whichgpu.engine.sizing.learning import activations_gb, adapter_params, in_pipeline, logits_gb
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn
 from whichgpu.engine.sizing.reinforcement import beside_the_actor, rollout_part, rollout_spare
@@ -136,6 +137,15 @@ def step_part(workspace: Any, freed: Any) -> PartColumn:
     return PartColumn(STEP, np.where(more, workspace - freed, 0.0), (workspace, freed), more)
 
 
+def taking_turns(job: Job, params: Any, released: Any, activations: Any, rows: Rows, parts: list[PartColumn]) -> Any:
+    """Append gradients that come as activations go, as far as they exceed them; give what their step can still use."""
+    if not np.any(released):
+        return activations
+    excess = np.maximum(0.0, released - activations)
+    parts.append(PartColumn(RELEASED, excess, (params / 1e9, state_bytes(job).gradients, shards(rows)[1])))
+    return activations + excess - released
+
+
 def _on_rank(job: Job, shape: Shape, rows: Rows, layer_params: Any, end_params: Any) -> Any:
     """Parameters whose weights and gradients lie on one rank, before sharding by ZeRO.
 
@@ -169,7 +179,7 @@ def _frozen(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> None
     weight = sizing_constants().weights[job.weight_precision]
     over = shards(rows)[0]
     layer_params, end_params = stage_params(shape, rows.pipeline)
-    ends = 2.0 if weight.ends_16bit else weight.body
+    ends = (4.0 if wide_ends(job) else 2.0) if weight.ends_16bit else weight.body
     body = layer_bytes(job, shape, weight, 1)
     frozen = (layer_params * body + end_params * ends) / tensor / 1e9
     layer, root = shape.layer_params * body / tensor / 1e9, end_params * ends / tensor / 1e9

@@ -258,3 +258,28 @@ def test_maps_of_a_segmenter_are_counted_right():
     assert 4.0 * traced["side"] ** 2 * found.working_per_pixel == pytest.approx(
         traced["peak"] - traced["kept"], rel=0.05
     )
+
+
+_WAYS = {
+    ("all", "pure"): "full",
+    ("all", "autocast"): "full_autocast",
+    ("adapters", "pure"): "lora",
+    ("adapters", "autocast"): "lora_autocast",
+}
+
+
+@pytest.mark.parametrize("row", traces()["denoisers"], ids=lambda row: "-".join(map(str, list(row.values())[:4])))
+def test_denoisers_keep_what_was_traced(row):
+    known = sizing_constants().diffusion.denoisers[row["denoiser"]]
+    if row["checkpointing"] == "full":
+        assert known.checkpointed == pytest.approx(row["kept"], rel=TOLERANCE)
+        return
+    across = known.hidden * known.layers if known.hidden else 1
+    way = _WAYS[row["learns"], row["precision"]]
+    assert getattr(known.kept, way) * across == pytest.approx(row["kept"], rel=TOLERANCE)
+    if row["precision"] == "pure" and row["learns"] == "adapters" and known.hidden:
+        assert known.text_tokens == pytest.approx(row["text_tokens"], rel=0.25, abs=10)
+
+
+def test_no_denoiser_is_without_a_trace():
+    assert set(sizing_constants().diffusion.denoisers) == {row["denoiser"] for row in traces()["denoisers"]}

@@ -94,7 +94,11 @@ def test_a_score_compares_like_with_like(benchmark):
         "measured": {"memory_gb": 10.0, "memory_scope": "total", "memory_metric": "max_memory_allocated"},
     }
     answer = {"count": 2, "per_gpu_gb": 6.0, "allocated_gb": 10.737, "low_gb": 10.0, "high_gb": 13.0}
+    answer["breakdown"] = {"context_gb": 0.5}
     score = scores.memory_score(row, answer)
     assert (score.estimated_gb, score.use, score.inside) == (12.0, "seen", True)
     assert score.like_error == pytest.approx(0.0, abs=1e-3)
     assert score.error == pytest.approx(12.0 / 10.73741824 - 1)
+    row["measured"]["memory_metric"] = "max_memory_reserved"
+    # The driver's contexts are on the device, not among what the allocator reserved.
+    assert scores.memory_score(row, answer).like_error == pytest.approx(11.0 / 10.73741824 - 1)

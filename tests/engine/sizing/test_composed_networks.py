@@ -95,6 +95,18 @@ def test_each_class_of_a_segmentation_has_maps_of_its_own(advisor, classes, gb):
     assert wide["breakdown"]["activations_gb"] == pytest.approx(answer["breakdown"]["activations_gb"])
 
 
+def test_a_detector_without_regions_scores_every_class_everywhere():
+    found = composed_network("rotated_retinanet_obb_r50_fpn")
+    # Nine anchors at 1/64 of the places, 1/256 and so on, 14 tensors each; COCO has 80 classes where nobody says.
+    assert found.elements(1.0, 0) - found.elements(1.0, 15) == pytest.approx(65 * 14 * 9 / 48, rel=0.01)
+
+
+def test_towers_with_norms_keep_both_sides_of_them():
+    fcos, atss = (composed_network(name) for name in ("rotated_fcos_r50_fpn", "rotated_atss_obb_r50_fpn"))
+    assert fcos.kept_per_pixel == atss.kept_per_pixel
+    assert fcos.params_b == pytest.approx(0.0322, rel=0.03)
+
+
 def test_a_name_without_parts_still_is_an_error(advisor):
     with pytest.raises(InputError, match="no model is called"):
         size_workload(advisor, advisor.read({"task": "inference", "model_name": "frobnet", "gpu": "nvidia-t4"}))

@@ -159,6 +159,29 @@ def test_attention_scores_grow_with_the_square_of_the_sequence_without_flash_att
     assert gaps[0] * 32 / 33 == pytest.approx(32 * 32 * 2048**2 * 6 / 1e9, rel=0.03)
 
 
+def test_encoders_drop_scores_of_attention():
+    bert = ModelSpec(
+        id="b",
+        name="b",
+        kind="encoder",
+        params_b=0.335,
+        layers=24,
+        hidden=1024,
+        heads=16,
+        kv_heads=16,
+        head_dim=64,
+        intermediate=4096,
+        vocab=30522,
+        gated_mlp=False,
+    )
+    facts = {"task": "full_finetuning", "compute_precision": "fp32", "weight_precision": "fp32", "seq_len_tokens": 512}
+    facts |= {"batch_size_per_gpu": 4, "gradient_checkpointing": "none"}
+    whole, fused = (estimate(model=bert, **facts, flash_attention=told).breakdown for told in (False, True))
+    # As traced: softmax 4, a mask, what is left 4; in each of the layers and in the one at work.
+    scores = 25 * 9 * 4 * 16 * 512**2 / 1e9
+    assert whole["activations"] - fused["activations"] == pytest.approx(scores, rel=0.1)
+
+
 def test_logits_take_fourteen_bytes_each_and_an_eighth_when_chunked():
     facts = {"seq_len_tokens": 2048, "batch_size_per_gpu": 2}
     whole = estimate(**facts).breakdown["logits"]
@@ -190,6 +213,26 @@ def test_qlora_holds_the_base_in_four_bits_with_double_quantisation():
     ends = 2 * 32000 * 4096
     assert found.breakdown["weights"] == pytest.approx(((PARAMS_B * 1e9 - ends) * 0.5159 + ends * 2) / 1e9, rel=1e-3)
     assert found.breakdown["dequantised_layer"] == pytest.approx(4096 * 11008 * 2 / 1e9)
+
+
+def test_what_bitsandbytes_leaves_is_cast_to_thirty_two_bits_by_peft():
+    facts = {
+        "task": "peft_finetuning",
+        "peft_method": "qlora",
+        "gradient_checkpointing": "full",
+        "seq_len_tokens": 2048,
+    }
+    facts |= {"batch_size_per_gpu": 4, "weight_precision": "nf4", "lora_rank": 8, "lora_targets": "qv"}
+    plain = estimate(**facts, training_framework="transformers").breakdown
+    found = estimate(**facts, training_framework="peft").breakdown
+    ends, tokens = 2 * 32000 * 4096 / 1e9, 4 * 2048 / 1e9
+    assert found["weights"] - plain["weights"] == pytest.approx(2 * ends, rel=0.01)
+    checkpoints = 2 * 32 * 4096 * tokens
+    assert found["activations"] - plain["activations"] == pytest.approx(checkpoints)
+    # Shards of FSDP are flat: all of one type.
+    sharded = Layout(data=2, sharding="fsdp")
+    flat = [estimate(sharded, **facts, sharding="fsdp", training_framework=name) for name in ("peft", "transformers")]
+    assert flat[0].breakdown["activations"] == pytest.approx(flat[1].breakdown["activations"])
 
 
 def test_lora_shards_the_frozen_base():
