@@ -151,7 +151,7 @@ def _tiers(c: Contenders, objective: Objective) -> NDArray[np.bool_]:
 
 def _merits(c: Contenders, objective: Objective) -> Numbers:
     """Merit; an unknown time counts as the slowest known, an unknown cost has no merit beside known ones."""
-    cost, time = c.measures.cost, c.measures.felt_time
+    cost, time = c.measures.felt_cost, c.measures.felt_time
     priced, timed = ~np.isnan(cost), ~np.isnan(time)
     slowest = time[timed].max() if timed.any() else 1.0
     stand_in = np.inf if priced.any() and objective.cost_exponent else 1.0

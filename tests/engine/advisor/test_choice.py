@@ -96,6 +96,7 @@ def contender(
     joined: int | None = None,
     bears: float | None = None,
     roomy: bool = True,
+    lateness: float = 1.0,
 ) -> Contender:
     gpu = Gpu(id=name, family=family or name, series=name, name=name, vendor=vendor, vram_gb=vram, segment=segment)
     plan = Plan(
@@ -115,7 +116,7 @@ def contender(
         facts={"plan.pcie_gpus": pcie, "plan.replicas": copies, "plan.joined_nodes": joined or nodes}
         | ({} if bears is None else {"plan.qps": bears}),
     )
-    measures = Measures(cost, time, usd_per_hour=hourly, felt_time=time)
+    measures = Measures(cost, time, usd_per_hour=hourly, felt_time=time, lateness=lateness)
     return Contender(plan, measures, score, proven, fallback, cards, counts, roomy)
 
 
@@ -445,6 +446,21 @@ def test_what_only_just_meets_a_target_gives_way_to_what_meets_it_with_room(
     assert answer([just, far], cheapest) == "just"
     assert answer([just, near], unstated) == "near"
     assert answer([just, contender("far", 10 * (1 + unstated.room_share) + 0.1, 1)], unstated) == "just"
+
+
+@pytest.mark.parametrize("name", ["cheapest", "balanced"])
+def test_an_answer_that_is_late_has_to_cost_as_many_times_less(name: str) -> None:
+    sooner, objective = contender("sooner", 10, 1), stated(name)
+    assert answer([sooner, contender("late", 5.1, 1, lateness=2)], objective) == "sooner"
+    assert answer([sooner, contender("late", 2, 1, lateness=2)], objective) == "late"
+
+
+def test_where_every_answer_is_late_the_choice_goes_on(cheapest: Objective) -> None:
+    assert answer([contender("late", 10, 3, lateness=3), contender("later", 9, 7, lateness=7)], cheapest) == "late"
+
+
+def test_lateness_costs_nothing_where_cost_does_not_count(fastest: Objective) -> None:
+    assert answer([contender("late", 10, 1, lateness=9), contender("slower", 10, 2)], fastest) == "late"
 
 
 def test_preferences_choose_beside_the_best_that_has_room(cheapest: Objective) -> None:

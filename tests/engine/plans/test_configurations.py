@@ -245,6 +245,18 @@ def test_a_stated_count_is_split_in_every_way_that_is_worth_it() -> None:
     assert len(configurations_of_count(training, position(training, H100), 8).place) == 1
 
 
+def test_as_many_replicas_are_tried_as_answer_in_bearable_time() -> None:
+    facts: Facts = {"task": "inference", "model_family": "diffusion_image", "concurrency": 60}
+    bearable = {**facts, "latency_bearable_ms": 20000.0}
+    sooner = 0
+    for gpu_id in GPUS:
+        usual = {plan.count for plan in planned(maker_of(facts, "sdxl"), gpu_id)}
+        plans = planned(maker_of(bearable, "sdxl"), gpu_id)
+        kept = [plan.count for plan in plans if plan.facts["plan.lateness"] <= 1]
+        sooner += bool(kept) and min(kept) not in usual
+    assert sooner
+
+
 @pytest.mark.parametrize(
     ("facts", "target", "values", "model"),
     [
