@@ -100,7 +100,7 @@ def choose(contenders: Contenders, objective: Objective) -> Standings:
         best = np.argmin(np.where(eligible, merits, np.inf))
         eligible &= ~(c.measures.time > c.measures.time[best] * (1 + objective.preference_share) * (1 + _CLOSE))
     if objective.stated and objective.cost_exponent:
-        eligible &= ~larger_for_nothing(c, eligible, objective.dominance_margin)
+        eligible &= ~larger_for_nothing(c, eligible, objective)
     first = next((row for row in by_evidence.tolist() if eligible[row]), NONE)
     answer, replaced = first, NONE
     if first != NONE and outweighing[first] != NONE:

@@ -97,6 +97,7 @@ def contender(
     bears: float | None = None,
     roomy: bool = True,
     lateness: float = 1.0,
+    bought: bool = False,
 ) -> Contender:
     gpu = Gpu(id=name, family=family or name, series=name, name=name, vendor=vendor, vram_gb=vram, segment=segment)
     plan = Plan(
@@ -113,7 +114,12 @@ def contender(
         cost=Cost(),
         power_w=None,
         why_count="one card",
-        facts={"plan.pcie_gpus": pcie, "plan.replicas": copies, "plan.joined_nodes": joined or nodes}
+        facts={
+            "plan.pcie_gpus": pcie,
+            "plan.replicas": copies,
+            "plan.joined_nodes": joined or nodes,
+            "plan.bought": bought,
+        }
         | ({} if bears is None else {"plan.qps": bears}),
     )
     measures = Measures(cost, time, usd_per_hour=hourly, felt_time=time, lateness=lateness)
@@ -461,6 +467,16 @@ def test_where_every_answer_is_late_the_choice_goes_on(cheapest: Objective) -> N
 
 def test_lateness_costs_nothing_where_cost_does_not_count(fastest: Objective) -> None:
     assert answer([contender("late", 10, 1, lateness=9), contender("slower", 10, 2)], fastest) == "late"
+
+
+def test_for_as_much_by_the_piece_the_smaller_purchase_is_made(cheapest: Objective) -> None:
+    """Its work is paid by the piece, and nobody said how many pieces there are."""
+    large = contender("large", 10, 1, count=4, hourly=4, bought=True, score=1)
+    small = contender("small", 10.3, 3, hourly=1, bought=True)
+    assert answer([large, small], cheapest) == "small"
+    assert answer([large, contender("small", 10.3, 3, hourly=3.9, bought=True)], cheapest) == "large"
+    assert answer([large, contender("rented", 10.3, 3, hourly=1)], cheapest) == "large"
+    assert answer([contender("large", 10, 1, count=4, hourly=4, score=1), small], cheapest) == "large"
 
 
 def test_preferences_choose_beside_the_best_that_has_room(cheapest: Objective) -> None:
