@@ -172,7 +172,8 @@ def measures_of(
     if not job:
         monthly = table.numbers("plan.usd_per_month")
         cost = np.where(np.isnan(monthly), hourly, monthly)
-        lateness = np.fmax(table.numbers("plan.lateness") / objective.patience, 1.0)
+        late = table.numbers("plan.lateness") / objective.patience if objective.cost_exponent else unknown
+        lateness = np.fmax(late, 1.0)
         return MeasureColumns(cost, time, weighed_cost * lateness, weighed_time, unknown, felt_time, lateness)
     # A run of stated steps may do more work on more GPUs: it costs its hours, and is as fast as its rate.
     hours = table.numbers("plan.hours") if by_run else unknown
