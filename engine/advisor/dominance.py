@@ -93,11 +93,11 @@ def _fewer_than_named(c: Contenders, rows: Traits, same_card: Flags) -> Flags:
 
 
 def keeps_count(one: Traits, other: Traits, *, guided: Any) -> Any:
-    """Whether the first plan stands in for a guide's count: as that count, or as more cards for less money.
+    """Whether the first plan stands in for a guide's count: as that count, of any card, or as more for less money.
 
     Where a guide wants more cards it wants them for something else, such as replicas that fail apart.
     """
-    return guided | (one.count > other.count)
+    return guided | (one.count >= other.count)
 
 
 def joins_no_more(one: Traits, other: Traits) -> Any:

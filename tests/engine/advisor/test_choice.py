@@ -367,11 +367,13 @@ def test_a_guides_card_comes_in_another_count_before_an_equal_stands_in_for_it(u
 
 
 def test_a_count_of_the_guides_keeps_its_word_against_equals_without_it(unstated: Objective) -> None:
-    named = contender("named", 10, 2, counts=True, cards=True)
-    assert beaten_by_equals([named, contender("equal", 1, 1)], unstated) == {}
-    assert beaten_by_equals([named, contender("equal", 1, 1, counts=True)], unstated) == {"named": "equal"}
+    named = contender("named", 10, 2, count=4, counts=True)
+    assert beaten_by_equals([named, contender("equal", 1, 1, count=2)], unstated) == {}
+    assert beaten_by_equals([named, contender("equal", 1, 1, count=2, counts=True)], unstated) == {"named": "equal"}
+    # So many GPUs are so many, whichever card it is of which a guide says it.
+    assert beaten_by_equals([named, contender("as many", 1, 1, count=4)], unstated) == {"named": "as many"}
     # Fewer cards are named for their price: more of them for less money keep the point.
-    assert beaten_by_equals([named, contender("more", 1, 1, count=2)], unstated) == {"named": "more"}
+    assert beaten_by_equals([named, contender("more", 1, 1, count=8)], unstated) == {"named": "more"}
 
 
 # ------------------------------------------------------------------------------------------------ merit and evidence
