@@ -100,7 +100,7 @@ def choose(contenders: Contenders, objective: Objective) -> Standings:
         best = np.argmin(np.where(eligible, merits, np.inf))
         eligible &= ~(c.measures.time > c.measures.time[best] * (1 + objective.preference_share) * (1 + _CLOSE))
     if objective.stated and objective.cost_exponent:
-        eligible &= ~larger_for_nothing(c, eligible, objective.dominance_margin)
+        eligible &= ~larger_for_nothing(c, eligible, objective)
     first = next((row for row in by_evidence.tolist() if eligible[row]), NONE)
     answer, replaced = first, NONE
     if first != NONE and outweighing[first] != NONE:
@@ -151,7 +151,7 @@ def _tiers(c: Contenders, objective: Objective) -> NDArray[np.bool_]:
 
 def _merits(c: Contenders, objective: Objective) -> Numbers:
     """Merit; an unknown time counts as the slowest known, an unknown cost has no merit beside known ones."""
-    cost, time = c.measures.cost, c.measures.felt_time
+    cost, time = c.measures.felt_cost, c.measures.felt_time
     priced, timed = ~np.isnan(cost), ~np.isnan(time)
     slowest = time[timed].max() if timed.any() else 1.0
     stand_in = np.inf if priced.any() and objective.cost_exponent else 1.0

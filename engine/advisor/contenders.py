@@ -32,6 +32,7 @@ class Traits(Struct, frozen=True):
     nodes: Any  # machines that one copy is spread over, for its GPUs have to be joined
     pcie_gpus: Any  # that are joined over PCIe
     copies: Any  # of a served model
+    bought: Any  # it has to be bought
     capacity_qps: Any  # requests a second that a service can bear; NaN where that is not known
     vendor: Any  # in columns numbers that stand for vendors, and for families of cards
     family: Any
@@ -52,6 +53,7 @@ def traits_of_plan(plan: Plan) -> Traits:
         nodes=facts.get("plan.joined_nodes", plan.nodes),
         pcie_gpus=facts.get("plan.pcie_gpus", 0),
         copies=facts.get("plan.replicas", 1),
+        bought=facts.get("plan.bought") is True,
         capacity_qps=facts.get("plan.qps", math.nan),
         vendor=gpu.vendor,
         family=gpu.family,
@@ -78,6 +80,7 @@ def traits_of(plans: Sequence[Plan]) -> Traits:
         nodes=np.where(np.isnan(joined), machines, joined).astype(np.intp),
         pcie_gpus=np.nan_to_num(table.numbers("plan.pcie_gpus")).astype(np.intp),
         copies=np.nan_to_num(table.numbers("plan.replicas"), nan=1).astype(np.intp),
+        bought=table.yes("plan.bought"),
         capacity_qps=table.numbers("plan.qps"),
         vendor=np.array([vendors.setdefault(gpu.vendor, len(vendors)) for gpu in gpus], np.intp)[which],
         family=np.array([families.setdefault(gpu.family, len(families)) for gpu in gpus], np.intp)[which],

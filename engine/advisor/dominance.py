@@ -39,16 +39,21 @@ def _beaten_most_of(c: Contenders, ranks: Codes, margin: float) -> Codes:
     return _beaten_most(c, _beats(c, margin) & (ranks[:, None] == ranks), (_product(c),), _fronts(c, ranks))
 
 
-def larger_for_nothing(c: Contenders, among: Flags, margin: float) -> Flags:
+def larger_for_nothing(c: Contenders, among: Flags, objective: Objective) -> Flags:
     """The plans of which fewer of the same card do a piece of work for as much money, but for the margin.
 
-    Only of jobs whose length is not known: nobody said that there is enough work for more.
+    Only of jobs whose length is not known: nobody said that there is enough work for more. Of what is bought a smaller
+    purchase of any card will do for what preferences may cost, for it is paid at once, whatever work there will be.
     """
     cost, hourly, t = c.measures.cost, c.measures.usd_per_hour, c.traits
     fewer = (t.family == _as_rows(t.family)) & (t.count < _as_rows(t.count)) & (hourly < _as_rows(hourly))
-    as_cheap = cost * (1 - margin) < _as_rows(cost)
-    found: Flags = (fewer & as_cheap & among).any(axis=1)
-    return found
+    found = fewer & (cost * (1 - objective.dominance_margin) < _as_rows(cost))
+    if t.bought.any():
+        share = 1 + objective.preference_share
+        smaller = t.bought & _as_rows(t.bought) & (hourly * share <= _as_rows(hourly))
+        found |= smaller & (cost <= _as_rows(cost) * share)
+    larger: Flags = (found & among).any(axis=1)
+    return larger
 
 
 def dominated_plans(contenders: Contenders, margin: float) -> Codes:
@@ -88,11 +93,11 @@ def _fewer_than_named(c: Contenders, rows: Traits, same_card: Flags) -> Flags:
 
 
 def keeps_count(one: Traits, other: Traits, *, guided: Any) -> Any:
-    """Whether the first plan stands in for a guide's count: as that count, or as more cards for less money.
+    """Whether the first plan stands in for a guide's count: as that count, of any card, or as more for less money.
 
     Where a guide wants more cards it wants them for something else, such as replicas that fail apart.
     """
-    return guided | (one.count > other.count)
+    return guided | (one.count >= other.count)
 
 
 def joins_no_more(one: Traits, other: Traits) -> Any:

@@ -10,7 +10,9 @@ from msgspec import Struct
 from whichgpu.engine.advisor.outcome import Judged
 
 
-LossKind = Literal["unverified", "fallback", "guide_cards", "guide_counts", "dominated", "room", "merit", "score"]
+LossKind = Literal[
+    "unverified", "fallback", "guide_cards", "guide_counts", "dominated", "room", "late", "merit", "score"
+]
 
 #: Places of a tier, in its order, as the reasons for which a plan stands below another.
 PLACES: tuple[LossKind, ...] = ("unverified", "fallback", "guide_counts", "guide_cards")
@@ -51,13 +53,22 @@ def loss_of(entry: Judged, answer: Judged | None, judged: Sequence[Judged]) -> L
     if entry.standing.dominated_by is not None:
         by = next(other for other in judged if other.ranked.plan.id == entry.standing.dominated_by)
         return Loss("dominated", by, (), *_ratios(entry, by), behind=behind)
-    if entry.standing.just_met:
-        return Loss("room", answer, (), *_ratios(entry, answer), behind=behind)
+    if entry.standing.just_met or too_late(entry, answer):
+        kind = "room" if entry.standing.just_met else "late"
+        return Loss(kind, answer, (), *_ratios(entry, answer), behind=behind)
     if not entry.standing.eligible:
         pool = [other for other in judged if other.standing.eligible]
         best = min(pool, key=lambda other: other.standing.merit or 0.0, default=answer)
         return Loss("merit", best, (), *_ratios(entry, best), behind=behind)
     return Loss("score", first, (), *_ratios(entry, first), behind=behind)
+
+
+def too_late(entry: Judged, answer: Judged) -> bool:
+    """Whether a plan that costs less than the answer counts as costlier, since it is later than people bear."""
+    mine, its = entry.measures, answer.measures
+    if not mine.cost or not its.cost or not mine.felt_cost or not its.felt_cost:
+        return False
+    return mine.cost < its.cost and mine.felt_cost >= its.felt_cost
 
 
 def first_by_evidence(answer: Judged, judged: Sequence[Judged]) -> Judged:

@@ -29,6 +29,7 @@ class _Entry(FrozenModel):
     gain_of_doubling: float
     preference_share: float
     room_share: float
+    patience: float
     sources: tuple[str, ...]
 
 

@@ -27,6 +27,7 @@ class Objective(Struct, frozen=True):
     gain_of_doubling: float  # what twice as many GPUs have to bring
     preference_share: float
     room_share: float  # how much worse a plan may be that meets stated targets with room than one that just meets them
+    patience: float  # how many times as long as people bear an answer may take before it counts as costlier
     cost_points: float  # points that half the cost is worth as evidence
     speed_points: float  # points that twice the speed is worth as evidence
     around_usd_per_hour: float  # what surrounds rented GPUs, where evidence is weighed

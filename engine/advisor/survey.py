@@ -29,7 +29,8 @@ class Measures(Struct, frozen=True):
     of work no cheaper. ``weighed_cost`` adds what surrounds rented GPUs, for the weighing of evidence; where no price
     is known it is that of the highest rate of the whole price list (docs/decisions/0006), which does not depend on the
     other plans. ``felt_time`` takes an answer that is there at once for one that is there a little later, where cost
-    counts beside it (docs/decisions/0043).
+    counts beside it (docs/decisions/0043). ``lateness`` takes an answer that comes later than people bear, where nobody
+    states a target, for one that costs as many times more (docs/decisions/0077).
     """
 
     cost: float | None
@@ -38,6 +39,12 @@ class Measures(Struct, frozen=True):
     weighed_time: float | None = None  # raised by what twice as many GPUs have to bring
     usd_per_hour: float | None = None  # of a job whose length is not known: its cost is then that of a piece of work
     felt_time: float | None = None  # time as merit counts it
+    lateness: float | None = 1.0  # how many times the cost counts, for an answer that comes later than people bear
+
+    @property
+    def felt_cost(self) -> float | None:
+        """Cost as merit counts it."""
+        return None if self.cost is None else self.cost * (self.lateness or 1.0)
 
     @property
     def speed(self) -> float | None:
@@ -64,6 +71,12 @@ class MeasureColumns(Struct, frozen=True):
     weighed_time: Any
     usd_per_hour: Any
     felt_time: Any
+    lateness: Any
+
+    @property
+    def felt_cost(self) -> Any:
+        """Cost as merit counts it."""
+        return self.cost * self.lateness
 
     @classmethod
     def of(cls, measures: Sequence[Measures]) -> MeasureColumns:
@@ -161,7 +174,9 @@ def measures_of(
     if not job:
         monthly = table.numbers("plan.usd_per_month")
         cost = np.where(np.isnan(monthly), hourly, monthly)
-        return MeasureColumns(cost, time, weighed_cost, weighed_time, unknown, felt_time)
+        late = table.numbers("plan.lateness") / objective.patience if objective.cost_exponent else unknown
+        lateness = np.fmax(late, 1.0)
+        return MeasureColumns(cost, time, weighed_cost * lateness, weighed_time, unknown, felt_time, lateness)
     # A run of stated steps may do more work on more GPUs: it costs its hours, and is as fast as its rate.
     hours = table.numbers("plan.hours") if by_run else unknown
     # Of hardware that is kept, a run is charged the hours that it stands idle for as well.
@@ -180,6 +195,7 @@ def measures_of(
         weighed_time,
         unknown if by_run else np.where(timed, hourly, np.nan),
         felt_time,
+        np.ones(len(table)),
     )
 
 

@@ -284,7 +284,7 @@ def _behind(entry: Judged, chosen: Judged, judged: Sequence[Judged]) -> float:
         behind += _BEATEN + _doublings(loss.cost_ratio) + _doublings(loss.time_ratio)
     elif loss.kind == "room":
         behind += _OUTSIDE
-    elif loss.kind == "merit":
+    elif loss.kind in {"late", "merit"}:
         behind += _OUTSIDE + _doublings(loss.merit_ratio)
     return behind
 

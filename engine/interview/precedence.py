@@ -281,7 +281,7 @@ class Scales:
 
         An unknown time counts as the slowest known of those that are left, an unknown cost as beyond all known ones.
         """
-        cost, time = judged.measures.cost, judged.measures.felt_time
+        cost, time = judged.measures.felt_cost, judged.measures.felt_time
         costs = (cost, cost) if cost is not None else self._costs
         times = (time, time) if time is not None else self._times
         count = judged.ranked.plan.count

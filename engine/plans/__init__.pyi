@@ -50,5 +50,5 @@ from .gate import (
 from .maker import PlanMaker as PlanMaker
 from .model import Plan as Plan
 from .table import PlanTable as PlanTable
-from .targets import TARGETS as TARGETS
+from .targets import BEARABLE as BEARABLE, TARGETS as TARGETS
 from .topology import fabric_of as fabric_of, ladder as ladder

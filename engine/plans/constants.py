@@ -21,6 +21,13 @@ class Bound(FrozenModel):
     source: str
 
 
+class Words(FrozenModel):
+    """Words and their ground."""
+
+    value: tuple[str, ...]
+    source: str
+
+
 class Safety(FrozenModel):
     """By what factor an estimate is raised before it is compared with the card, by how it was made."""
 
@@ -40,6 +47,7 @@ class PlanConstants(FrozenModel):
     most_slow_link: Bound
     tensor_on_pcie: Bound
     tensor_most: Bound
+    adapters_split_by: Words
     tokens_per_micro_batch: Bound
     images_per_micro_batch: Bound
     usual_image_px: Bound  # of those

@@ -11,7 +11,7 @@ from whichgpu.engine.plans.costs.cost import NONE, OFFER, OWNED, PURCHASE, CostC
 from whichgpu.engine.plans.found import Found
 from whichgpu.engine.plans.links import LinkTable
 from whichgpu.engine.plans.size_columns import mean_latency_ms
-from whichgpu.engine.plans.targets import Goals, judged
+from whichgpu.engine.plans.targets import Goals, judged, lateness
 from whichgpu.engine.sizing import SHARDINGS, Bools, Floats, GpuTable, Ints, ceiling, fit_odds
 
 
@@ -143,9 +143,14 @@ def _speed(found: Found, goals: Goals) -> dict[str, Column]:
             facts[f"plan.{name}"] = NumberColumn(found.speed[name])
     if goals.tokens_per_s is not None and "input_tokens_per_s" in found.speed:
         facts["plan.tokens_per_s"] = NumberColumn(judged(goals, found.speed, "tokens_per_s"))
+    promised: dict[str, Any] = {}
     for name, fact in _JUDGED.items():
         if name in found.speed:
-            facts[fact] = NumberColumn(_promised(found, goals, name))
+            promised[name] = _promised(found, goals, name)
+            facts[fact] = NumberColumn(promised[name])
+    late = lateness(goals.bearable, map(promised.get, _JUDGED))
+    if late is not None:
+        facts["plan.lateness"] = NumberColumn(late)
     if "latency_ms" in found.speed:
         facts["plan.latency_mean_ms"] = NumberColumn(mean_latency_ms(found.speed))
     if "overloaded" in found.speed:

@@ -40,11 +40,18 @@ class _Replicas(NamedTuple):
         return self.layouts._replace(data=number)
 
 
+class _More(NamedTuple):
+    """Numbers of replicas beyond those that the goals need; 0 where no number does."""
+
+    roomy: Ints  # that meet the goals with room
+    patient: Ints  # that answer as soon as people bear
+
+
 class _Served(NamedTuple):
     """Numbers of replicas beside what decides whether they are worth a plan, a row for each."""
 
     picks: Picks
-    good: Ints  # 1 where it meets the stated goals, as far as they are known, 2 with room
+    good: Ints  # 1 where it meets the stated goals, as far as they are known, 2 with room; more where people bear it
     time: Floats  # of a request, or of a piece of work of a batch; NaN where it is not known
     rate: Floats
     kept: Bools  # worth a plan in any case
@@ -72,7 +79,11 @@ def serving(sizes: PlanSizes, which: Ints, smallest: Ints) -> Picks:
         limits[unmet] = _most_apart(sizes, alone)
         needed[unmet] = _needed(sizes, alone, limits[unmet], sizes.goals)
     roomy = _needed(sizes, replicas._replace(least=np.maximum(replicas.least, needed)), limits, sizes.goals_with_room)
-    served = _with_load(sizes, replicas, needed, np.where(needed > 0, roomy, 0), smallest)
+    patient = np.zeros_like(needed)
+    if sizes.bearable.stated:
+        patient = _needed(sizes, replicas._replace(least=np.maximum(replicas.least, needed)), limits, sizes.bearable)
+    more = _More(*(np.where(needed > 0, number, 0) for number in (roomy, patient)))
+    served = _with_load(sizes, replicas, needed, more, smallest)
     picks = _worth_planning(sizes, served).picks
     least = smallest[picks.place]
     unforced = (picks.layouts.gpus == least) & ((picks.layouts.data == 1) | (not sizes.goals.stated))
@@ -233,18 +244,19 @@ def _present(sizes: PlanSizes, speed: dict[str, Floats]) -> Ints:
     return np.maximum(sizes.job.concurrency, np.ceil(in_flight)).astype(np.int64)
 
 
-def _with_load(sizes: PlanSizes, replicas: _Replicas, needed: Ints, roomy: Ints, smallest: Ints) -> _Served:
+def _with_load(sizes: PlanSizes, replicas: _Replicas, needed: Ints, asked_for: _More, smallest: Ints) -> _Served:
     """Replicas as often as the goals need, then doubled while that makes answers, or a batch, faster by enough."""
     fabrics, fabric = sizes.columns.fabrics, sizes.columns.links.fabric[replicas.gpu]
     width, met = replicas.layouts.width, needed > 0
     first = np.where(met, needed, replicas.least)
     # Whole machines.
-    roomy = np.where(roomy > first, roomy, 0)
+    roomy, patient = (np.where(number > first, number, 0) for number in asked_for)
     asked = np.maximum(first, roomy)
     whole = fabrics.rounded_up(fabric, asked * width)
     whole = np.where(met & (whole > asked * width) & (whole % width == 0), whole // width, 0)
     # Doubled from either on: a looser target that fewer replicas meet then leaves whole machines among what is tried.
-    starts, inside = np.column_stack([first, whole, roomy]), np.minimum(fabrics.node_gpus, fabrics.most)[fabric]
+    starts = np.column_stack([first, whole, roomy, patient])
+    inside = np.minimum(fabrics.node_gpus, fabrics.most)[fabric]
     doublings = max(0, int((inside // (first * width)).max(initial=0)).bit_length() - 1)
     numbers = starts[:, :, None] << np.arange(doublings + 1)
     more = numbers[:, :, 1:]
@@ -276,6 +288,8 @@ def _with_load(sizes: PlanSizes, replicas: _Replicas, needed: Ints, roomy: Ints,
     good = np.ones(len(row), np.int64)
     if sizes.goals.stated:
         good = (~missed(sizes.goals, speed)).astype(np.int64) + ~missed(sizes.goals_with_room, speed)
+    if sizes.bearable.stated:
+        good = good * 2 + ~missed(sizes.bearable, speed)
     picks = picks_of(found.place, layouts, np.where(met[row], why, alone))
     return _Served(picks, good, time, per_s, roomier | whole_machines).take(faster)
 

@@ -64,6 +64,10 @@ class SizeColumns:
         #: Speed and room of plans as ``speed`` has them, each computed once.
         self.kept_speed = KeptSpeed(self._speed)
         most = plan_constants().most_gpus[job.kind].value
+        split_stated = any((job.tensor_parallel, job.pipeline_parallel, job.data_ranks))
+        self._splits_last = (
+            job.peft and not split_stated and job.framework not in plan_constants().adapters_split_by.value
+        )
         self.fabrics = FabricTable(links.fabrics, most, job.least_gpus, every=job.split_by_layers)
 
     def of_others(self, gpus: GpuTable, links: LinkTable) -> SizeColumns:
@@ -99,11 +103,19 @@ class SizeColumns:
     def choices(self, which: Ints, counts: Ints) -> Choices:
         """All sensible layouts of counts of GPUs, whether they fit or not.
 
+        Adapters are split by layers only where neither copies nor shards fit, but for the frameworks that do so anyway.
+
         Args:
             which: the GPU of each query, by its position.
             counts: how many of it.
         """
-        return self.needs.choices(counts, self.fabrics.tensor_most(self.links.fabric[which], counts))
+        found = self.needs.choices(counts, self.fabrics.tensor_most(self.links.fabric[which], counts))
+        if not self._splits_last:
+            return found
+        whole, fits = found.layouts.width == 1, found.raised_gb <= self.limits_gb[which[found.query]]
+        held = np.zeros(len(counts), np.bool_)
+        held[found.query[whole & fits]] = True
+        return found.take(whole | ~held[found.query])
 
     def fitting(self, which: Ints, counts: Ints) -> Choices:
         """Those of them that fit."""

@@ -17,7 +17,7 @@ from whichgpu.engine.plans.layouts import Layouts, columns_of
 from whichgpu.engine.plans.measured import timed_run
 from whichgpu.engine.plans.room import with_room
 from whichgpu.engine.plans.size_columns import SizeColumns, Usual
-from whichgpu.engine.plans.targets import goals_of
+from whichgpu.engine.plans.targets import Goals, goals_of
 from whichgpu.engine.plans.topology import Fabric, fabric_of
 from whichgpu.engine.plans.workings import Terms, workings_of
 from whichgpu.engine.sizing import (
@@ -62,6 +62,7 @@ class PlanSizes:
         self.rate_stated = demand.rate is not None
         self.load_stated = self.rate_stated or not demand.capacity
         self.goals_with_room = with_room(self.goals, rate_stated=self.rate_stated)
+        self.bearable = Goals(self.goals.bearable, None, None, None, self.goals.percentile)
         self._workings = workings_of(knowledge, Terms(job, demand, self._desk, margin=self._margin))
         self._layouts: dict[tuple[str, int], Layout] = {}
 

@@ -181,6 +181,7 @@ _OF_ONE_SLICE = frozenset(
         "plan.ttft_judged_ms",
         "plan.tpot_judged_ms",
         "plan.latency_judged_ms",
+        "plan.lateness",
         "plan.utilization",
         "plan.overloaded",
         "plan.precision",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,9 @@ from whichgpu.engine.sizing import PERCENTILE, Job, Targets, at_percentile, targ
 #: The facts that state what a plan is asked to reach.
 TARGETS = ("ttft_slo_ms", "tpot_slo_ms", "latency_slo_ms", "min_tokens_per_s", "peak_qps", "deadline_hours")
 
+#: The facts that say how long people bear to wait: for the first token, for each further one, and for the whole answer.
+BEARABLE = ("ttft_bearable_ms", "tpot_bearable_ms", "latency_bearable_ms")
+
 
 class Goals(NamedTuple):
     """What a plan is asked to reach; None where nothing is."""
@@ -25,6 +28,7 @@ class Goals(NamedTuple):
     hours: float | None
     percentile: float = PERCENTILE  # at which the times are judged
     borne: bool = False  # tokens are judged by what a plan can bear: of a stated load it gives no more than are asked
+    bearable: Targets = Targets(None, None, None)  # what people bear to wait, where nobody states a target of time
 
     @property
     def stated(self) -> bool:
@@ -43,7 +47,29 @@ def goals_of(job: Job, facts: Facts, *, timed: bool = False) -> Goals:
         return Goals(Targets(None, None, None), number(facts, "min_tokens_per_s"), None, hours)
     percentile = number(facts, "slo_percentile") or PERCENTILE
     rates = number(facts, "min_tokens_per_s"), number(facts, "peak_qps")
-    return Goals(targets_of(facts), *rates, None, percentile)
+    return Goals(targets_of(facts), *rates, None, percentile, bearable=bearable_of(facts))
+
+
+def bearable_of(facts: Facts) -> Targets:
+    """The times that people bear to wait, as stated or assumed. They are no limits: what takes longer costs more."""
+    return Targets(*(number(facts, name) for name in BEARABLE))
+
+
+def lateness(bearable: Targets, times: Iterable[Any]) -> Any:
+    """How many times as long an answer takes as people bear, by the time that is worst; below 1 where none is longer.
+
+    Args:
+        bearable: what people bear.
+        times: the times to the first token, for each further one and of the whole answer, None where there is none.
+
+    Returns:
+        None where nothing that is known is held against what people bear.
+    """
+    worst: Any = None
+    for most, time in zip(bearable, times, strict=True):
+        if most is not None and time is not None:
+            worst = time / most if worst is None else np.fmax(worst, time / most)
+    return worst
 
 
 def meets(goals: Goals, values: Mapping[str, float]) -> bool | None:

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.answer.plans import unverified_dict
-from whichgpu.engine.advisor.answer.wording import because, fallback_text
+from whichgpu.engine.advisor.answer.wording import because, fallback_text, later_than_bearable
 from whichgpu.engine.advisor.contenders import traits_of_plan
 from whichgpu.engine.advisor.dominance import joins_no_more
-from whichgpu.engine.advisor.losses import PLACES, first_by_evidence, loss_of, rules_behind
+from whichgpu.engine.advisor.losses import PLACES, first_by_evidence, loss_of, rules_behind, too_late
 from whichgpu.engine.advisor.options import gain_of
 from whichgpu.engine.advisor.outcome import Judged, Outcome
 from whichgpu.engine.core import Facts
-from whichgpu.engine.plans import TARGETS
+from whichgpu.engine.plans import BEARABLE, TARGETS
 from whichgpu.engine.rules import Rule, Vocabulary
 
 
@@ -39,7 +39,8 @@ def chosen_over(outcome: Outcome, rules: Mapping[str, Rule], vocabulary: Vocabul
     better: dict[tuple[plan_types.ChosenOverReason, str | None], Judged] = {}  # The best for each reason.
     for entry in sorted(others, key=lambda entry: entry.standing.merit or 0.0):
         gains = gain_of(entry.measures, answer.measures, outcome.objective) >= margin
-        if gains and _has_more_merit(entry, answer, margin) and not _beats(entry, answer, margin):
+        merits = gains and _has_more_merit(entry, answer, margin)
+        if (merits or _cheaper_but_late(entry, answer, margin)) and not _beats(entry, answer, margin):
             better.setdefault(_reason(entry, answer, outcome), entry)
     shown = beating + [entry for (reason, _), entry in better.items() if reason != "evidence"]
     return [_entry(entry, answer, outcome, rules, vocabulary) for entry in shown]
@@ -114,13 +115,21 @@ def _has_more_merit(entry: Judged, answer: Judged, margin: float) -> bool:
     return mine is not None and its is not None and mine * margin <= its
 
 
+def _cheaper_but_late(entry: Judged, answer: Judged, margin: float) -> bool:
+    """Whether a plan costs clearly less than the answer, and comes later than people bear."""
+    mine, its = entry.measures.cost, answer.measures.cost
+    return too_late(entry, answer) and mine is not None and its is not None and mine * margin <= its
+
+
 def _reason(entry: Judged, answer: Judged, outcome: Outcome) -> tuple[plan_types.ChosenOverReason, str | None]:
     """The first way in which the plan stands below the answer, and the rule behind it."""
     for name, mine, its in zip(PLACES, entry.standing.tier, answer.standing.tier, strict=True):
         if mine and not its:
             rules = rules_behind(name, entry, first_by_evidence(answer, outcome.judged))
             return name, rules[0] if rules else None
-    return ("room" if entry.standing.just_met else "evidence"), None
+    if entry.standing.just_met:
+        return "room", None
+    return ("late" if too_late(entry, answer) else "evidence"), None
 
 
 def _entry(
@@ -132,13 +141,14 @@ def _entry(
     if rule is None:
         gaps = [str(unverified_dict(gap, vocabulary)["text"]) for gap in entry.unverified]
         lacking = "; ".join(gaps) or f"not verified without {', '.join(entry.missing)}"
-        text = lacking if entry.missing else ONLY_JUST if reason == "room" else _because_of_evidence(entry, answer)
+        text = lacking if entry.missing else _without_rule(reason, entry, answer, outcome, vocabulary)
     elif reason == "fallback":
         text = fallback_text(rule, {**shared, **entry.facts}, vocabulary)
     else:
         first = first_by_evidence(answer, outcome.judged)
         text = because(rule, {**shared, **first.facts}, vocabulary)
-    targets = [name for name in TARGETS if name in outcome.intake.facts] if reason == "room" else []
+    read = {"room": TARGETS, "late": ("serving_mode", *BEARABLE)}.get(reason, ())
+    targets = [name for name in read if name in outcome.intake.facts]
     stated = _stated(rule, outcome) if rule else [*targets, *entry.missing]
     waits = sorted(f for f in rule.reads if f not in shared and "." not in f) if rule else []
     return {
@@ -150,6 +160,19 @@ def _entry(
         "waits_for": waits,
         "sources": list(rule.sources) if rule else [],
     }
+
+
+def _without_rule(
+    reason: plan_types.ChosenOverReason, entry: Judged, answer: Judged, outcome: Outcome, vocabulary: Vocabulary
+) -> str:
+    """Why a plan is not the answer where no rule says so."""
+    match reason:
+        case "room":
+            return ONLY_JUST
+        case "late":
+            return later_than_bearable(entry, outcome.intake.facts, vocabulary)
+        case _:
+            return _because_of_evidence(entry, answer)
 
 
 def _because_of_evidence(entry: Judged, answer: Judged) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from whichgpu.engine.core import Facts
+from whichgpu.engine.advisor.outcome import Judged
+from whichgpu.engine.core import Facts, number
 from whichgpu.engine.rules import Fallback, Reject, Rule, Vocabulary, render
 
 
@@ -36,6 +37,23 @@ def rejection_text(rule: Rule, facts: Facts, vocabulary: Vocabulary) -> str:
 def fallback_text(rule: Rule, facts: Facts, vocabulary: Vocabulary) -> str:
     """Why this rule lets this plan be chosen only where no other qualifies."""
     return "; ".join(say(effect.text, facts, vocabulary) for effect in rule.effects if isinstance(effect, Fallback))
+
+
+#: What an answer comes to, each time beside what people bear, in the order in which it passes.
+_TIMES = {
+    "ttft": "its answers begin within {plan.ttft_judged_ms}, and people bear {ttft_bearable_ms}",
+    "tpot": "each further token takes {plan.tpot_judged_ms}, and people bear {tpot_bearable_ms}",
+    "latency": "its answers are complete within {plan.latency_judged_ms}, and people bear {latency_bearable_ms}",
+}
+
+
+def later_than_bearable(entry: Judged, workload: Facts, vocabulary: Vocabulary) -> str:
+    """By which time a plan is later than people bear: the one that is worst."""
+    late: dict[str, float] = {}
+    for name in _TIMES:
+        time, most = number(entry.facts, f"plan.{name}_judged_ms"), number(workload, f"{name}_bearable_ms")
+        late[name] = time / most if time is not None and most else 0.0
+    return say(_TIMES[max(late, key=late.__getitem__)], {**workload, **entry.facts}, vocabulary)
 
 
 def better_words(beside: Mapping[str, Any]) -> str:

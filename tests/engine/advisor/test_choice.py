@@ -96,6 +96,8 @@ def contender(
     joined: int | None = None,
     bears: float | None = None,
     roomy: bool = True,
+    lateness: float = 1.0,
+    bought: bool = False,
 ) -> Contender:
     gpu = Gpu(id=name, family=family or name, series=name, name=name, vendor=vendor, vram_gb=vram, segment=segment)
     plan = Plan(
@@ -112,10 +114,15 @@ def contender(
         cost=Cost(),
         power_w=None,
         why_count="one card",
-        facts={"plan.pcie_gpus": pcie, "plan.replicas": copies, "plan.joined_nodes": joined or nodes}
+        facts={
+            "plan.pcie_gpus": pcie,
+            "plan.replicas": copies,
+            "plan.joined_nodes": joined or nodes,
+            "plan.bought": bought,
+        }
         | ({} if bears is None else {"plan.qps": bears}),
     )
-    measures = Measures(cost, time, usd_per_hour=hourly, felt_time=time)
+    measures = Measures(cost, time, usd_per_hour=hourly, felt_time=time, lateness=lateness)
     return Contender(plan, measures, score, proven, fallback, cards, counts, roomy)
 
 
@@ -360,11 +367,13 @@ def test_a_guides_card_comes_in_another_count_before_an_equal_stands_in_for_it(u
 
 
 def test_a_count_of_the_guides_keeps_its_word_against_equals_without_it(unstated: Objective) -> None:
-    named = contender("named", 10, 2, counts=True, cards=True)
-    assert beaten_by_equals([named, contender("equal", 1, 1)], unstated) == {}
-    assert beaten_by_equals([named, contender("equal", 1, 1, counts=True)], unstated) == {"named": "equal"}
+    named = contender("named", 10, 2, count=4, counts=True)
+    assert beaten_by_equals([named, contender("equal", 1, 1, count=2)], unstated) == {}
+    assert beaten_by_equals([named, contender("equal", 1, 1, count=2, counts=True)], unstated) == {"named": "equal"}
+    # So many GPUs are so many, whichever card it is of which a guide says it.
+    assert beaten_by_equals([named, contender("as many", 1, 1, count=4)], unstated) == {"named": "as many"}
     # Fewer cards are named for their price: more of them for less money keep the point.
-    assert beaten_by_equals([named, contender("more", 1, 1, count=2)], unstated) == {"named": "more"}
+    assert beaten_by_equals([named, contender("more", 1, 1, count=8)], unstated) == {"named": "more"}
 
 
 # ------------------------------------------------------------------------------------------------ merit and evidence
@@ -445,6 +454,31 @@ def test_what_only_just_meets_a_target_gives_way_to_what_meets_it_with_room(
     assert answer([just, far], cheapest) == "just"
     assert answer([just, near], unstated) == "near"
     assert answer([just, contender("far", 10 * (1 + unstated.room_share) + 0.1, 1)], unstated) == "just"
+
+
+@pytest.mark.parametrize("name", ["cheapest", "balanced"])
+def test_an_answer_that_is_late_has_to_cost_as_many_times_less(name: str) -> None:
+    sooner, objective = contender("sooner", 10, 1), stated(name)
+    assert answer([sooner, contender("late", 5.1, 1, lateness=2)], objective) == "sooner"
+    assert answer([sooner, contender("late", 2, 1, lateness=2)], objective) == "late"
+
+
+def test_where_every_answer_is_late_the_choice_goes_on(cheapest: Objective) -> None:
+    assert answer([contender("late", 10, 3, lateness=3), contender("later", 9, 7, lateness=7)], cheapest) == "late"
+
+
+def test_lateness_costs_nothing_where_cost_does_not_count(fastest: Objective) -> None:
+    assert answer([contender("late", 10, 1, lateness=9), contender("slower", 10, 2)], fastest) == "late"
+
+
+def test_for_as_much_by_the_piece_the_smaller_purchase_is_made(cheapest: Objective) -> None:
+    """Its work is paid by the piece, and nobody said how many pieces there are."""
+    large = contender("large", 10, 1, count=4, hourly=4, bought=True, score=1)
+    small = contender("small", 10.3, 3, hourly=1, bought=True)
+    assert answer([large, small], cheapest) == "small"
+    assert answer([large, contender("small", 10.3, 3, hourly=3.9, bought=True)], cheapest) == "large"
+    assert answer([large, contender("rented", 10.3, 3, hourly=1)], cheapest) == "large"
+    assert answer([contender("large", 10, 1, count=4, hourly=4, score=1), small], cheapest) == "large"
 
 
 def test_preferences_choose_beside_the_best_that_has_room(cheapest: Objective) -> None:

@@ -184,6 +184,22 @@ def test_an_answer_that_is_there_at_once_is_no_better_sooner(
     assert (found.time, found.felt_time) == (latency_ms, share * objective.at_once_ms)
 
 
+def test_an_answer_later_than_people_bear_counts_as_costlier(plans: list[Plan], balanced: Objective) -> None:
+    objective = replace(balanced, patience=2)
+    late, sooner = (
+        measured(replace(plans[0], facts={**plans[0].facts, "plan.lateness": share}), objective, job=False)
+        for share in (6.0, 2.0)
+    )
+    assert (late.cost, late.lateness, sooner.lateness) == (sooner.cost, 3, 1)
+    assert late.felt_cost == pytest.approx(3 * sooner.felt_cost)
+    assert late.weighed_cost == pytest.approx(3 * sooner.weighed_cost)
+
+
+def test_no_answer_is_late_where_cost_does_not_count(plans: list[Plan], advisor: Advisor) -> None:
+    plan = replace(plans[0], facts={**plans[0].facts, "plan.lateness": 6.0})
+    assert measured(plan, advisor.objectives["fastest"], job=False).lateness == 1
+
+
 def test_who_wants_the_fastest_is_given_all_of_its_speed(advisor: Advisor) -> None:
     assert advisor.objectives["fastest"].at_once_ms == 0
     assert advisor.objectives["balanced"].at_once_ms > 0

@@ -38,12 +38,13 @@ def judged_plan(
     hourly: float | None = None,
     count: int = 1,
     roomy: bool = True,
+    lateness: float = 1.0,
 ) -> Judged:
     gpu = Gpu(id=name, family=family or name, series=name, name=name, vendor="nvidia", vram_gb=24, segment="datacenter")
     plan = Plan(f"{name}x1", gpu, count, 1, "none", "none", Layout(), None, None, None, Cost(), None, "one card")
     ranked = Ranked(plan, score, (Award("rule", "fit", score),), proven)
     fallbacks, cards, counts = (("rule",) if mark else () for mark in marks)
-    measures = Measures(*figures, usd_per_hour=hourly, felt_time=figures[1])
+    measures = Measures(*figures, usd_per_hour=hourly, felt_time=figures[1], lateness=lateness)
     missing = () if proven else ("plan.latency_ms",)
     facts = {"plan.meets_with_room": roomy}
     return Judged(ranked, facts, Resolution(()), missing, (), measures, fallbacks, cards, counts)
@@ -82,7 +83,7 @@ def rivalry_of(ordered: list[Judged], leaving: set[str], objective: Objective) -
 
 
 def objective_of(*, stated: bool, cost: float = 1, time: float = 1) -> Objective:
-    return Objective("o", cost, time, 1, 0.25, 0.3, 2, 0.5, 0.4, 0, 2, 0.25, 0.05, "", "", "", (), stated)
+    return Objective("o", cost, time, 1, 0.25, 0.3, 1, 2, 0.5, 0.4, 0, 2, 0.25, 0.05, "", "", "", (), stated)
 
 
 @settings(max_examples=400, deadline=None)
@@ -97,6 +98,7 @@ def objective_of(*, stated: bool, cost: float = 1, time: float = 1) -> Objective
             st.sampled_from([None, None, 1.0, 3.0]),
             st.sampled_from([1, 2]),
             st.sampled_from([True, True, False]),
+            st.sampled_from([1.0, 1.0, 1.5, 4.0]),
         ),
         min_size=2,
         max_size=7,
@@ -107,7 +109,9 @@ def objective_of(*, stated: bool, cost: float = 1, time: float = 1) -> Objective
 )
 def test_without_threats_the_front_runner_stays_whoever_drops_out(
     plans: list[
-        tuple[tuple[float | None, float | None], float, tuple[bool, bool, bool], bool, str, float | None, int, bool]
+        tuple[
+            tuple[float | None, float | None], float, tuple[bool, bool, bool], bool, str, float | None, int, bool, float
+        ]
     ],
     stated: bool,
     exponents: tuple[float, float],
@@ -125,8 +129,9 @@ def test_without_threats_the_front_runner_stays_whoever_drops_out(
             hourly=hourly,
             count=count,
             roomy=roomy,
+            lateness=lateness,
         )
-        for index, (figures, score, marks, proven, family, hourly, count, roomy) in enumerate(plans)
+        for index, (figures, score, marks, proven, family, hourly, count, roomy, lateness) in enumerate(plans)
     ]
     ordered = chosen_of(judged, objective)
     leaving = {ordered[place].ranked.plan.id for place in places if place < len(ordered)}

@@ -245,6 +245,33 @@ def test_a_stated_count_is_split_in_every_way_that_is_worth_it() -> None:
     assert len(configurations_of_count(training, position(training, H100), 8).place) == 1
 
 
+@pytest.mark.parametrize(("gpu_id", "count"), [("nvidia-rtx-3090", 2), (H100, 8)])
+def test_adapters_are_split_by_layers_only_where_neither_copies_nor_shards_fit(gpu_id: str, count: int) -> None:
+    facts: Facts = {"task": "peft_finetuning", "peft_method": "qlora"}
+
+    def widths(model: str, **more: str | int) -> set[int]:
+        maker = maker_of({**facts, **more}, model)
+        layouts = maker.columns.fitting(position(maker, gpu_id), np.array([count])).layouts
+        return set(layouts.width.tolist())
+
+    assert widths("llama-3.1-8b") == widths("llama-3.1-8b", training_framework="axolotl") == {1}
+    assert max(widths("llama-3.1-8b", training_framework="nemo")) > 1
+    assert min(widths("llama-3.1-8b", tensor_parallel=2)) == 2
+    assert 1 not in widths("phi-4", peft_method="lora", seq_len_tokens=2048 if count == 2 else 200_000)
+
+
+def test_as_many_replicas_are_tried_as_answer_in_bearable_time() -> None:
+    facts: Facts = {"task": "inference", "model_family": "diffusion_image", "concurrency": 60}
+    bearable = {**facts, "latency_bearable_ms": 20000.0}
+    sooner = 0
+    for gpu_id in GPUS:
+        usual = {plan.count for plan in planned(maker_of(facts, "sdxl"), gpu_id)}
+        plans = planned(maker_of(bearable, "sdxl"), gpu_id)
+        kept = [plan.count for plan in plans if plan.facts["plan.lateness"] <= 1]
+        sooner += bool(kept) and min(kept) not in usual
+    assert sooner
+
+
 @pytest.mark.parametrize(
     ("facts", "target", "values", "model"),
     [

@@ -35,6 +35,34 @@ def decided(decide: Callable[..., Decision]) -> dict[str, Decision]:
     return {name: decide(facts) for name, facts in WORKLOADS.items()}
 
 
+def test_what_costs_less_and_comes_later_than_people_bear_is_named_with_both_times(
+    decide: Callable[..., Decision], advisor: Advisor
+) -> None:
+    facts = {
+        "task": "inference",
+        "model_name": "qwen2.5-72b",
+        "serving_mode": "interactive",
+        "context_tokens": 16384,
+        "concurrency": 11,
+        "objective": "cheapest",
+        "ttft_bearable_ms": 5000,
+    }
+    outcome = decide(facts).outcome
+    found = chosen_over(outcome, dict(advisor.rules), advisor.vocabulary)
+    late = [entry for entry in found if entry["reason"] == "late"]
+    assert late
+    for entry in late:
+        assert entry["cost_ratio"] is not None
+        assert entry["cost_ratio"] < 1
+        assert "and people bear 5,000 ms" in entry["because"]
+        assert {"serving_mode", "ttft_bearable_ms"} <= set(entry["facts"])
+    # Where people bear whatever comes, the cheapest of them is the answer.
+    patient = decide(facts, ttft_bearable_ms=86400000, tpot_bearable_ms=3600000).outcome.chosen
+    assert patient is not None
+    assert outcome.chosen is not None
+    assert patient.measures.cost < outcome.chosen.measures.cost
+
+
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_whatever_beats_the_answer_is_named_with_a_reason(
     name: str, decided: dict[str, Decision], advisor: Advisor
