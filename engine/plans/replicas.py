@@ -141,8 +141,12 @@ def _most_apart(sizes: PlanSizes, replicas: _Replicas) -> Ints:
 
 
 def _needed(sizes: PlanSizes, replicas: _Replicas, most: Ints, goals: Goals) -> Ints:
-    """How many replicas meet the goals, from the least on, with at most so many GPUs; 0 where no number does."""
-    least = replicas.least
+    """How many replicas meet the goals, from the least on, with at most so many GPUs; 0 where no number does.
+
+    From a number that is too small it is gone to one that may do; for what people bear to the most at once, as that
+    often does not do either and ends the search.
+    """
+    least, leaps = replicas.least, goals is sizes.bearable
     if not goals.stated:
         return least
     needed, too_few, tried = np.zeros_like(least), least.copy(), least.copy()
@@ -151,17 +155,19 @@ def _needed(sizes: PlanSizes, replicas: _Replicas, most: Ints, goals: Goals) -> 
         rounds += 1
         here, number = replicas.take(row), tried[row]
         searching = needed[row] == 0
-        speed = _speed_and_ahead(sizes, here, number, too_few[row], needed[row])
+        speed = _speed_and_ahead(sizes, here, number, too_few[row], needed[row], leaps=leaps)
         enough = ~missed(goals, speed)
         # Each of more replicas has fewer requests in flight, and answers them sooner.
         slow = np.broadcast_to(times_missed(goals, speed), number.shape)
         needed[row] = np.where(enough, number, needed[row])
         too_few[row] = np.where(~enough & (slow | ~searching), number, too_few[row])
-        more = _more(sizes, speed, number, least[row], most[row] // here.layouts.width, slow, goals)
+        more = _more(sizes, speed, number, least[row], most[row] // here.layouts.width, slow, goals, leaps=leaps)
         more = more if rounds < ROUNDS else np.zeros_like(more)
         # Between a number that is enough and one that is too few lies the fewest that is enough: most often the one
         # that was gone to, as what a copy bears tells how many it takes.
-        middle = np.where(searching & sizes.rate_stated, needed[row] - 1, (too_few[row] + needed[row]) // 2)
+        middle = np.where(
+            searching & (sizes.rate_stated and not leaps), needed[row] - 1, (too_few[row] + needed[row]) // 2
+        )
         between = np.where(needed[row] - too_few[row] > 1, middle, 0)
         tried[row] = np.where(searching & ~enough, more, between)
         row = row[tried[row] > 0]
@@ -176,7 +182,7 @@ def _speed(sizes: PlanSizes, replicas: _Replicas, number: Ints) -> dict[str, Flo
 
 
 def _speed_and_ahead(
-    sizes: PlanSizes, replicas: _Replicas, number: Ints, too_few: Ints, needed: Ints
+    sizes: PlanSizes, replicas: _Replicas, number: Ints, too_few: Ints, needed: Ints, *, leaps: bool
 ) -> dict[str, Floats]:
     """The speed of so many of each; and, to be kept, of the numbers that the next rounds may come to.
 
@@ -186,7 +192,7 @@ def _speed_and_ahead(
     halved = np.flatnonzero(new & (needed > 0))
     place, ahead = _halvings(too_few[halved], needed[halved])
     # Of a number that was gone to the one before is looked at next.
-    gone_to = np.flatnonzero(new & (needed == 0) & (number - too_few > 1) & sizes.rate_stated)
+    gone_to = np.flatnonzero(new & (needed == 0) & (number - too_few > 1) & (sizes.rate_stated and not leaps))
     rows = np.concatenate([np.arange(len(number)), halved[place], gone_to])
     ahead = np.concatenate([ahead, number[gone_to] - 1])
     if not len(ahead):
@@ -208,15 +214,25 @@ def _halvings(low: Ints, high: Ints) -> tuple[Ints, Ints]:
 
 
 def _more(
-    sizes: PlanSizes, speed: dict[str, Floats], number: Ints, least: Ints, most: Ints, slow: Bools, goals: Goals
+    sizes: PlanSizes,
+    speed: dict[str, Floats],
+    number: Ints,
+    least: Ints,
+    most: Ints,
+    slow: Bools,
+    goals: Goals,
+    *,
+    leaps: bool,
 ) -> Ints:
     """The next number of replicas to try, of ``least`` to ``most``; 0 where more of them do not help."""
     present = _present(sizes, speed)
     factor = np.broadcast_to(shortfall(goals, speed), number.shape)
     helps = np.isfinite(factor)
     longer = np.maximum(number + 1, np.ceil(number * np.where(helps, factor, 0.0) * 0.999).astype(np.int64))
-    further = np.minimum(number * 2, most)
-    if sizes.rate is not None:  # It tells how many copies it takes what each may be promised to bear in time.
+    further = np.where(leaps, most, np.minimum(number * 2, most))
+    if (
+        sizes.rate is not None and not leaps
+    ):  # It tells how many copies it takes what each may be promised to bear in time.
         known = speed["qps"] > 0
         enough = number * sizes.rate / np.where(known, speed["qps"], np.inf)
         enough = np.ceil(enough * 0.999).astype(np.int64)

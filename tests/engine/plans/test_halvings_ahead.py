@@ -40,7 +40,9 @@ def test_what_is_computed_ahead_changes_nothing(load: Facts, model: str, monkeyp
     facts = {"task": "inference", **load}
     ahead = search(facts, model)
     monkeypatch.setattr(
-        replicas, "_speed_and_ahead", lambda sizes, here, number, _few, _needed: replicas._speed(sizes, here, number)
+        replicas,
+        "_speed_and_ahead",
+        lambda sizes, here, number, _few, _needed, **_how: replicas._speed(sizes, here, number),
     )
     assert ahead == search(facts, model)
     assert ahead
