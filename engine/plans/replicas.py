@@ -6,38 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from whichgpu.engine.plans.in_time import ROUNDS
-from whichgpu.engine.plans.layouts import Layouts
 from whichgpu.engine.plans.needs import Choices
 from whichgpu.engine.plans.picks import Picks, grouped, not_beaten, picks_of, why_smallest
-from whichgpu.engine.plans.room import rounded_up
+from whichgpu.engine.plans.replica_counts import Replicas, most_that_help, needed_replicas, speed_of
 from whichgpu.engine.plans.size_columns import capacity, mean_latency_ms, rate
 from whichgpu.engine.plans.sizes import PlanSizes
-from whichgpu.engine.plans.targets import Goals, missed, shortfall, times_missed
+from whichgpu.engine.plans.targets import missed
 from whichgpu.engine.sizing import Bools, Floats, Ints
-
-
-#: Halvings of which all numbers are computed at once: seven of each row.
-_HALVINGS_AHEAD = 3
-
-
-class _Replicas(NamedTuple):
-    """Splits of one replica, a row for each GPU and split."""
-
-    place: Ints  # of the GPU among those that are searched
-    gpu: Ints  # its position in the catalogue
-    layouts: Layouts  # with one replica
-    least: Ints  # the fewest replicas that hold the requests in flight
-    room: Floats  # requests that fit one replica
-
-    def take(self, which: Ints | Bools) -> _Replicas:
-        """Some of them."""
-        place, gpu, layouts, least, room = self
-        return _Replicas(place[which], gpu[which], layouts.take(which), least[which], room[which])
-
-    def times(self, number: Ints) -> Layouts:
-        """So many of each."""
-        return self.layouts._replace(data=number)
 
 
 class _More(NamedTuple):
@@ -72,16 +47,17 @@ def serving(sizes: PlanSizes, which: Ints, smallest: Ints) -> Picks:
     """
     replicas = _replicas(sizes, which, smallest)
     limits = sizes.columns.fabrics.most[sizes.columns.links.fabric[replicas.gpu]]
-    needed = _needed(sizes, replicas, limits, sizes.goals)
+    needed = needed_replicas(sizes, replicas, limits, sizes.goals)
     if sizes.goals.stated and (sizes.afield or "gpu_candidates" in sizes.facts):
         unmet = np.flatnonzero(~np.isin(replicas.place, replicas.place[needed > 0]))
         alone = replicas.take(unmet)
         limits[unmet] = _most_apart(sizes, alone)
-        needed[unmet] = _needed(sizes, alone, limits[unmet], sizes.goals)
-    roomy = _needed(sizes, replicas._replace(least=np.maximum(replicas.least, needed)), limits, sizes.goals_with_room)
+        needed[unmet] = needed_replicas(sizes, alone, limits[unmet], sizes.goals)
+    further = replicas._replace(least=np.maximum(replicas.least, needed))
+    roomy = needed_replicas(sizes, further, limits, sizes.goals_with_room)
     patient = np.zeros_like(needed)
     if sizes.bearable.stated:
-        patient = _needed(sizes, replicas._replace(least=np.maximum(replicas.least, needed)), limits, sizes.bearable)
+        patient = needed_replicas(sizes, further, limits, sizes.bearable)
     more = _More(*(np.where(needed > 0, number, 0) for number in (roomy, patient)))
     served = _with_load(sizes, replicas, needed, more, smallest)
     picks = _worth_planning(sizes, served).picks
@@ -90,7 +66,7 @@ def serving(sizes: PlanSizes, which: Ints, smallest: Ints) -> Picks:
     return picks._replace(why=np.where(unforced, why_smallest(least), picks.why))
 
 
-def _replicas(sizes: PlanSizes, which: Ints, smallest: Ints) -> _Replicas:
+def _replicas(sizes: PlanSizes, which: Ints, smallest: Ints) -> Replicas:
     columns = sizes.columns
     fabrics, fabric = columns.fabrics, columns.links.fabric[which]
     widths = fabrics.counts[fabric]
@@ -105,7 +81,7 @@ def _replicas(sizes: PlanSizes, which: Ints, smallest: Ints) -> _Replicas:
     place = place[choices.query]
     gpu = which[place]
     least = _least(sizes, choices, columns.limits_gb[gpu], fabrics.most[fabric[place]])
-    found = _Replicas(place, gpu, choices.layouts, least, columns.room(gpu, choices.layouts))
+    found = Replicas(place, gpu, choices.layouts, least, columns.room(gpu, choices.layouts))
     return found.take(least > 0)
 
 
@@ -130,7 +106,7 @@ def _least(sizes: PlanSizes, choices: Choices, limit_gb: Floats, most: Ints) -> 
     return least
 
 
-def _most_apart(sizes: PlanSizes, replicas: _Replicas) -> Ints:
+def _most_apart(sizes: PlanSizes, replicas: Replicas) -> Ints:
     """The most GPUs of replicas that stand apart, in as many machines as it takes: they do not talk to one another.
 
     That is the last resort for cards that the user names, where they meet the goals in no machines that anyone joins.
@@ -140,127 +116,7 @@ def _most_apart(sizes: PlanSizes, replicas: _Replicas) -> Ints:
     return np.where((fabrics.machine[fabric] > 1) | sizes.afield, sizes.most_apart, fabrics.most[fabric])
 
 
-def _needed(sizes: PlanSizes, replicas: _Replicas, most: Ints, goals: Goals) -> Ints:
-    """How many replicas meet the goals, from the least on, with at most so many GPUs; 0 where no number does.
-
-    From a number that is too small it is gone to one that may do; for what people bear to the most at once, as that
-    often does not do either and ends the search.
-    """
-    least, leaps = replicas.least, goals is sizes.bearable
-    if not goals.stated:
-        return least
-    needed, too_few, tried = np.zeros_like(least), least.copy(), least.copy()
-    row, rounds = np.arange(len(least)), 0
-    while len(row):
-        rounds += 1
-        here, number = replicas.take(row), tried[row]
-        searching = needed[row] == 0
-        speed = _speed_and_ahead(sizes, here, number, too_few[row], needed[row], leaps=leaps)
-        enough = ~missed(goals, speed)
-        # Each of more replicas has fewer requests in flight, and answers them sooner.
-        slow = np.broadcast_to(times_missed(goals, speed), number.shape)
-        needed[row] = np.where(enough, number, needed[row])
-        too_few[row] = np.where(~enough & (slow | ~searching), number, too_few[row])
-        more = _more(sizes, speed, number, least[row], most[row] // here.layouts.width, slow, goals, leaps=leaps)
-        more = more if rounds < ROUNDS else np.zeros_like(more)
-        # Between a number that is enough and one that is too few lies the fewest that is enough: most often the one
-        # that was gone to, as what a copy bears tells how many it takes.
-        middle = np.where(
-            searching & (sizes.rate_stated and not leaps), needed[row] - 1, (too_few[row] + needed[row]) // 2
-        )
-        between = np.where(needed[row] - too_few[row] > 1, middle, 0)
-        tried[row] = np.where(searching & ~enough, more, between)
-        row = row[tried[row] > 0]
-    width, machine = replicas.layouts.width, sizes.columns.links.node_gpus[replicas.gpu]
-    found: Ints = np.minimum(rounded_up(needed, width, machine), np.maximum(needed, most // width))
-    return found
-
-
-def _speed(sizes: PlanSizes, replicas: _Replicas, number: Ints) -> dict[str, Floats]:
-    """The speed of so many of each."""
-    return sizes.columns.kept_speed.of(replicas.gpu, replicas.times(number), replicas.room).figures
-
-
-def _speed_and_ahead(
-    sizes: PlanSizes, replicas: _Replicas, number: Ints, too_few: Ints, needed: Ints, *, leaps: bool
-) -> dict[str, Floats]:
-    """The speed of so many of each; and, to be kept, of the numbers that the next rounds may come to.
-
-    A round costs as much for a few rows as for many.
-    """
-    new = ~sizes.columns.kept_speed.has(replicas.gpu, replicas.times(number))
-    halved = np.flatnonzero(new & (needed > 0))
-    place, ahead = _halvings(too_few[halved], needed[halved])
-    # Of a number that was gone to the one before is looked at next.
-    gone_to = np.flatnonzero(new & (needed == 0) & (number - too_few > 1) & (sizes.rate_stated and not leaps))
-    rows = np.concatenate([np.arange(len(number)), halved[place], gone_to])
-    ahead = np.concatenate([ahead, number[gone_to] - 1])
-    if not len(ahead):
-        return _speed(sizes, replicas, number)
-    speed = _speed(sizes, replicas.take(rows), np.concatenate([number, ahead]))
-    return {name: column[: len(number)] for name, column in speed.items()}
-
-
-def _halvings(low: Ints, high: Ints) -> tuple[Ints, Ints]:
-    """The numbers that some halvings between two others may come to, each with the place of the two."""
-    ends, numbers = [(low, high)], []
-    for _ in range(_HALVINGS_AHEAD):
-        middles = [(one, (one + other) // 2, other) for one, other in ends]
-        numbers += [np.where(other - one > 1, middle, 0) for one, middle, other in middles]
-        ends = [pair for one, middle, other in middles for pair in ((one, middle), (middle, other))]
-    tree = np.stack(numbers, axis=1)
-    place, at = np.nonzero(tree)
-    return place, tree[place, at]
-
-
-def _more(
-    sizes: PlanSizes,
-    speed: dict[str, Floats],
-    number: Ints,
-    least: Ints,
-    most: Ints,
-    slow: Bools,
-    goals: Goals,
-    *,
-    leaps: bool,
-) -> Ints:
-    """The next number of replicas to try, of ``least`` to ``most``; 0 where more of them do not help."""
-    present = _present(sizes, speed)
-    factor = np.broadcast_to(shortfall(goals, speed), number.shape)
-    helps = np.isfinite(factor)
-    longer = np.maximum(number + 1, np.ceil(number * np.where(helps, factor, 0.0) * 0.999).astype(np.int64))
-    further = np.where(leaps, most, np.minimum(number * 2, most))
-    if (
-        sizes.rate is not None and not leaps
-    ):  # It tells how many copies it takes what each may be promised to bear in time.
-        known = speed["qps"] > 0
-        enough = number * sizes.rate / np.where(known, speed["qps"], np.inf)
-        enough = np.ceil(enough * 0.999).astype(np.int64)
-        if sizes.job.shape is None:  # Copies that share a queue bear more each by being more.
-            enough = np.minimum(enough, most)
-        # Room asks for a little more than that.
-        a_little = number + np.maximum(1, np.maximum(number - least, least // 8))
-        further = np.where(enough > number, enough, np.minimum(a_little, most))
-        if not sizes.job.expert_parallel:  # Else copies get faster by being more.
-            present = np.where(known, present, 0)
-    faster = np.where(number < present, np.minimum(further, present), 0)
-    more = np.where(slow, faster, np.where(helps, longer, 0))
-    return np.where((more > number) & (more <= most), more, 0)
-
-
-def _present(sizes: PlanSizes, speed: dict[str, Floats]) -> Ints:
-    """The most replicas of each row that help: one for each request in flight; of more, some are idle.
-
-    At a stated rate requests come by chance, and one finds its replica at work in ``in flight / replicas`` of all
-    cases: more replicas help until that is rarer than the requests that may miss a target.
-    """
-    in_flight = np.nan_to_num(speed.get("in_flight", np.zeros(len(speed["qps"]))), nan=1.0)
-    if sizes.rate_stated:
-        in_flight = in_flight / (1 - sizes.goals.percentile / 100)
-    return np.maximum(sizes.job.concurrency, np.ceil(in_flight)).astype(np.int64)
-
-
-def _with_load(sizes: PlanSizes, replicas: _Replicas, needed: Ints, asked_for: _More, smallest: Ints) -> _Served:
+def _with_load(sizes: PlanSizes, replicas: Replicas, needed: Ints, asked_for: _More, smallest: Ints) -> _Served:
     """Replicas as often as the goals need, then doubled while that makes answers, or a batch, faster by enough."""
     fabrics, fabric = sizes.columns.fabrics, sizes.columns.links.fabric[replicas.gpu]
     width, met = replicas.layouts.width, needed > 0
@@ -280,13 +136,13 @@ def _with_load(sizes: PlanSizes, replicas: _Replicas, needed: Ints, asked_for: _
     if not sizes.batch:
         present = np.full(len(first), sizes.job.concurrency)
         if sizes.rate_stated:
-            present = _present(sizes, _speed(sizes, replicas, first))
+            present = most_that_help(sizes, speed_of(sizes, replicas, first))
         tried &= more // 2 < present[:, None, None]
     numbers[:, :, 1:] = np.where(tried, more, 0)
     row, start, doubling = np.nonzero(numbers)
     found = replicas.take(row)
     layouts = found.times(numbers[row, start, doubling])
-    speed = _speed(sizes, found, layouts.data)
+    speed = speed_of(sizes, found, layouts.data)
     faster = _faster(sizes, speed, starts.shape[1] * row + start, doubling)
     if sizes.goals.stated:
         why = np.array("meets the target")

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.core.values import Facts
-from whichgpu.engine.plans import PlanMaker, replicas
+from whichgpu.engine.plans import PlanMaker, replica_counts
 from whichgpu.engine.plans.configurations import configurations
 from whichgpu.engine.plans.picks import Picks
 from whichgpu.engine.plans.workings import forget_workings
@@ -40,9 +40,9 @@ def test_what_is_computed_ahead_changes_nothing(load: Facts, model: str, monkeyp
     facts = {"task": "inference", **load}
     ahead = search(facts, model)
     monkeypatch.setattr(
-        replicas,
+        replica_counts,
         "_speed_and_ahead",
-        lambda sizes, here, number, _few, _needed, **_how: replicas._speed(sizes, here, number),
+        lambda sizes, here, number, _few, _needed, **_how: replica_counts.speed_of(sizes, here, number),
     )
     assert ahead == search(facts, model)
     assert ahead
@@ -51,7 +51,7 @@ def test_what_is_computed_ahead_changes_nothing(load: Facts, model: str, monkeyp
 @given(st.integers(1, 500), st.integers(0, 500), st.lists(st.booleans(), min_size=3, max_size=3))
 def test_whatever_halving_comes_to_was_computed(low: int, gap: int, upper: list[bool]) -> None:
     high = low + gap
-    place, numbers = replicas._halvings(np.array([low]), np.array([high]))
+    place, numbers = replica_counts._halvings(np.array([low]), np.array([high]))
     assert not place.any()
     assert all(low < number < high for number in numbers)
     for up in upper:

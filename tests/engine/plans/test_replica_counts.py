@@ -7,7 +7,7 @@ import pytest
 
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.core.values import Facts
-from whichgpu.engine.plans import PlanMaker, replicas
+from whichgpu.engine.plans import PlanMaker, replica_counts, replicas
 from whichgpu.engine.plans.targets import Goals, missed
 from whichgpu.engine.sizing.intake import job_from_facts
 
@@ -36,7 +36,7 @@ def no_rounding(needed: np.ndarray, _width: np.ndarray, _machine: np.ndarray) ->
 
 @pytest.mark.parametrize(("model", "load"), LOADS)
 def test_no_number_that_is_enough_is_passed_over(model: str, load: Facts, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replicas, "rounded_up", no_rounding)
+    monkeypatch.setattr(replica_counts, "rounded_up", no_rounding)
     facts: Facts = {"task": "inference", **load}
     sizes = PlanMaker(job_from_facts(facts, KNOWLEDGE.find_model(model).spec), facts, KNOWLEDGE)
     which = np.arange(len(sizes.columns.gpus.gpus))
@@ -44,19 +44,19 @@ def test_no_number_that_is_enough_is_passed_over(model: str, load: Facts, monkey
     rows = replicas._replicas(sizes, which, sizes.columns.smallest[which])
     limits = np.minimum(sizes.columns.fabrics.most[sizes.columns.links.fabric[rows.gpu]], MOST * rows.layouts.width)
     for goals in (sizes.goals, sizes.goals_with_room):  # The search for room goes on from what is enough.
-        found = replicas._needed(sizes, rows, limits, goals)
+        found = replica_counts.needed_replicas(sizes, rows, limits, goals)
         first = one_by_one(sizes, rows, limits // rows.layouts.width, goals)
         assert found.tolist() == first.tolist()
         assert found.any()
         rows = rows._replace(least=np.maximum(rows.least, found))
 
 
-def one_by_one(sizes: PlanMaker, rows: replicas._Replicas, most: np.ndarray, goals: Goals) -> np.ndarray:
+def one_by_one(sizes: PlanMaker, rows: replica_counts.Replicas, most: np.ndarray, goals: Goals) -> np.ndarray:
     """The first number of each row that misses no goal, 0 where none up to the most does."""
     first = np.zeros(len(most), np.int64)
     for number in range(1, MOST + 1):
         row = np.flatnonzero((first == 0) & (rows.least <= number) & (number <= most))
         if len(row):
-            speed = replicas._speed(sizes, rows.take(row), np.full(len(row), number))
+            speed = replica_counts.speed_of(sizes, rows.take(row), np.full(len(row), number))
             first[row[~missed(goals, speed)]] = number
     return first

@@ -1,0 +1,157 @@
+"""How many replicas of each split meet goals: gone to from what a copy bears, and halved down to the fewest."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from whichgpu.engine.plans.in_time import ROUNDS
+from whichgpu.engine.plans.layouts import Layouts
+from whichgpu.engine.plans.room import rounded_up
+from whichgpu.engine.plans.sizes import PlanSizes
+from whichgpu.engine.plans.targets import Goals, missed, shortfall, times_missed
+from whichgpu.engine.sizing import Bools, Floats, Ints
+
+
+#: Halvings of which all numbers are computed at once: seven of each row.
+_HALVINGS_AHEAD = 3
+
+
+class Replicas(NamedTuple):
+    """Splits of one replica, a row for each GPU and split."""
+
+    place: Ints  # of the GPU among those that are searched
+    gpu: Ints  # its position in the catalogue
+    layouts: Layouts  # with one replica
+    least: Ints  # the fewest replicas that hold the requests in flight
+    room: Floats  # requests that fit one replica
+
+    def take(self, which: Ints | Bools) -> Replicas:
+        """Some of them."""
+        place, gpu, layouts, least, room = self
+        return Replicas(place[which], gpu[which], layouts.take(which), least[which], room[which])
+
+    def times(self, number: Ints) -> Layouts:
+        """So many of each."""
+        return self.layouts._replace(data=number)
+
+
+def needed_replicas(sizes: PlanSizes, replicas: Replicas, most: Ints, goals: Goals) -> Ints:
+    """How many replicas meet the goals, from the least on, with at most so many GPUs; 0 where no number does.
+
+    From a number that is too small it is gone to one that may do; for what people bear to the most at once, as that
+    often does not do either and ends the search.
+    """
+    least, leaps = replicas.least, goals is sizes.bearable
+    if not goals.stated:
+        return least
+    needed, too_few, tried = np.zeros_like(least), least.copy(), least.copy()
+    row, rounds = np.arange(len(least)), 0
+    while len(row):
+        rounds += 1
+        here, number = replicas.take(row), tried[row]
+        searching = needed[row] == 0
+        speed = _speed_and_ahead(sizes, here, number, too_few[row], needed[row], leaps=leaps)
+        enough = ~missed(goals, speed)
+        # Each of more replicas has fewer requests in flight, and answers them sooner.
+        slow = np.broadcast_to(times_missed(goals, speed), number.shape)
+        needed[row] = np.where(enough, number, needed[row])
+        too_few[row] = np.where(~enough & (slow | ~searching), number, too_few[row])
+        more = _more(sizes, speed, number, least[row], most[row] // here.layouts.width, slow, goals, leaps=leaps)
+        more = more if rounds < ROUNDS else np.zeros_like(more)
+        # Between a number that is enough and one that is too few lies the fewest that is enough: most often the one
+        # that was gone to, as what a copy bears tells how many it takes.
+        middle = np.where(
+            searching & (sizes.rate_stated and not leaps), needed[row] - 1, (too_few[row] + needed[row]) // 2
+        )
+        between = np.where(needed[row] - too_few[row] > 1, middle, 0)
+        tried[row] = np.where(searching & ~enough, more, between)
+        row = row[tried[row] > 0]
+    width, machine = replicas.layouts.width, sizes.columns.links.node_gpus[replicas.gpu]
+    found: Ints = np.minimum(rounded_up(needed, width, machine), np.maximum(needed, most // width))
+    return found
+
+
+def speed_of(sizes: PlanSizes, replicas: Replicas, number: Ints) -> dict[str, Floats]:
+    """The speed of so many of each."""
+    return sizes.columns.kept_speed.of(replicas.gpu, replicas.times(number), replicas.room).figures
+
+
+def _speed_and_ahead(
+    sizes: PlanSizes, replicas: Replicas, number: Ints, too_few: Ints, needed: Ints, *, leaps: bool
+) -> dict[str, Floats]:
+    """The speed of so many of each; and, to be kept, of the numbers that the next rounds may come to.
+
+    A round costs as much for a few rows as for many.
+    """
+    new = ~sizes.columns.kept_speed.has(replicas.gpu, replicas.times(number))
+    halved = np.flatnonzero(new & (needed > 0))
+    place, ahead = _halvings(too_few[halved], needed[halved])
+    # Of a number that was gone to the one before is looked at next.
+    gone_to = np.flatnonzero(new & (needed == 0) & (number - too_few > 1) & (sizes.rate_stated and not leaps))
+    rows = np.concatenate([np.arange(len(number)), halved[place], gone_to])
+    ahead = np.concatenate([ahead, number[gone_to] - 1])
+    if not len(ahead):
+        return speed_of(sizes, replicas, number)
+    speed = speed_of(sizes, replicas.take(rows), np.concatenate([number, ahead]))
+    return {name: column[: len(number)] for name, column in speed.items()}
+
+
+def _halvings(low: Ints, high: Ints) -> tuple[Ints, Ints]:
+    """The numbers that some halvings between two others may come to, each with the place of the two."""
+    ends, numbers = [(low, high)], []
+    for _ in range(_HALVINGS_AHEAD):
+        middles = [(one, (one + other) // 2, other) for one, other in ends]
+        numbers += [np.where(other - one > 1, middle, 0) for one, middle, other in middles]
+        ends = [pair for one, middle, other in middles for pair in ((one, middle), (middle, other))]
+    tree = np.stack(numbers, axis=1)
+    place, at = np.nonzero(tree)
+    return place, tree[place, at]
+
+
+def _more(
+    sizes: PlanSizes,
+    speed: dict[str, Floats],
+    number: Ints,
+    least: Ints,
+    most: Ints,
+    slow: Bools,
+    goals: Goals,
+    *,
+    leaps: bool,
+) -> Ints:
+    """The next number of replicas to try, of ``least`` to ``most``; 0 where more of them do not help."""
+    present = most_that_help(sizes, speed)
+    factor = np.broadcast_to(shortfall(goals, speed), number.shape)
+    helps = np.isfinite(factor)
+    longer = np.maximum(number + 1, np.ceil(number * np.where(helps, factor, 0.0) * 0.999).astype(np.int64))
+    further = np.where(leaps, most, np.minimum(number * 2, most))
+    if (
+        sizes.rate is not None and not leaps
+    ):  # It tells how many copies it takes what each may be promised to bear in time.
+        known = speed["qps"] > 0
+        enough = number * sizes.rate / np.where(known, speed["qps"], np.inf)
+        enough = np.ceil(enough * 0.999).astype(np.int64)
+        if sizes.job.shape is None:  # Copies that share a queue bear more each by being more.
+            enough = np.minimum(enough, most)
+        # Room asks for a little more than that.
+        a_little = number + np.maximum(1, np.maximum(number - least, least // 8))
+        further = np.where(enough > number, enough, np.minimum(a_little, most))
+        if not sizes.job.expert_parallel:  # Else copies get faster by being more.
+            present = np.where(known, present, 0)
+    faster = np.where(number < present, np.minimum(further, present), 0)
+    more = np.where(slow, faster, np.where(helps, longer, 0))
+    return np.where((more > number) & (more <= most), more, 0)
+
+
+def most_that_help(sizes: PlanSizes, speed: dict[str, Floats]) -> Ints:
+    """The most replicas of each row that help: one for each request in flight; of more, some are idle.
+
+    At a stated rate requests come by chance, and one finds its replica at work in ``in flight / replicas`` of all
+    cases: more replicas help until that is rarer than the requests that may miss a target.
+    """
+    in_flight = np.nan_to_num(speed.get("in_flight", np.zeros(len(speed["qps"]))), nan=1.0)
+    if sizes.rate_stated:
+        in_flight = in_flight / (1 - sizes.goals.percentile / 100)
+    return np.maximum(sizes.job.concurrency, np.ceil(in_flight)).astype(np.int64)
