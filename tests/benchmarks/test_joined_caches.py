@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from statistics import median
 
 import pytest
 
-from whichgpu.engine.core import locate
 from whichgpu.engine.sizing import sizing_constants
 
 
-sys.path.insert(0, str(locate("knowledge").parent / "benchmarks" / "lab"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "lab"))
 from joined import SHAPES, CachingAllocator, OutOfMemoryError, Prompt, needed_share
 
 
