@@ -10,10 +10,9 @@ from msgspec import Struct
 
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.advisor.survey import Measures, is_job, length_known, measures_of
+from whichgpu.engine.advisor.survey import Measures, compared_by, is_job, length_known, measures_of
 from whichgpu.engine.catalogue import profile_of
 from whichgpu.engine.core import Facts, FrozenModel, Value
-from whichgpu.engine.plans import load_economics, paid_idle
 from whichgpu.engine.rules import Rule, Vocabulary, coerce, inside
 
 
@@ -158,15 +157,13 @@ def _kept_back(
         gain = gain_of(entry.measures, answer.measures, outcome.objective)
         if against and not answer.fallbacks and gain >= 1 + least_gain:
             yield against, gain
-    job = is_job(found.survey.facts)
-    by_run = job and length_known(found.surviving)
+    how = compared_by(found.survey.facts)
     measured = measures_of(
         found.rejected,
-        job=job,
-        by_run=by_run,
+        by_run=how.job and length_known(found.surviving),
         objective=outcome.objective,
         highest_usd_per_gpu_hour=context.knowledge.dearest_usd_per_gpu_hour,
-        stands_idle=paid_idle(found.survey.facts, load_economics()),
+        **how._asdict(),
     )
     for row in range(len(found.rejected)):
         gain = gain_of(measured.row(row), answer.measures, outcome.objective)

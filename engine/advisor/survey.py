@@ -177,17 +177,7 @@ def measures_of(
         late = table.numbers("plan.lateness") / objective.patience if objective.cost_exponent else unknown
         lateness = np.fmax(late, 1.0)
         return MeasureColumns(cost, time, weighed_cost * lateness, weighed_time, unknown, felt_time, lateness)
-    # A run of stated steps may do more work on more GPUs: it costs its hours, and is as fast as its rate.
-    hours = table.numbers("plan.hours") if by_run else unknown
-    # Of hardware that is kept, a run is charged the hours that it stands idle for as well.
-    charged = np.where(hourly > 0, table.numbers("plan.usd_per_run") / hourly, np.nan) if by_run else unknown
-    length = np.where(charged > 0, charged, np.where(hours > 0, hours, time))
-    if not by_run:
-        length = _paid_length(table, hourly, length, stands_idle=stands_idle)
-    timed = ~np.isnan(time)
-    # One whose speed is not known is taken to be paid for as long as the longest run.
-    untimed = np.fmax.reduce(length, initial=np.nan) if by_run else 1.0
-    length = np.where(timed, length, untimed)
+    length, timed = _length(table, hourly, time, by_run=by_run, stands_idle=stands_idle), ~np.isnan(time)
     return MeasureColumns(
         hourly * length,
         time,
@@ -197,6 +187,21 @@ def measures_of(
         felt_time,
         np.ones(len(table)),
     )
+
+
+def _length(table: PlanTable, hourly: Numbers, time: Numbers, *, by_run: bool, stands_idle: bool) -> Numbers:
+    """How long each plan of a job is paid for: the run, or a piece of work where the length of the run is not known."""
+    unknown = np.full(len(table), np.nan)
+    # A run of stated steps may do more work on more GPUs: it costs its hours, and is as fast as its rate.
+    hours = table.numbers("plan.hours") if by_run else unknown
+    # Of hardware that is kept, a run is charged the hours that it stands idle for as well.
+    charged = np.where(hourly > 0, table.numbers("plan.usd_per_run") / hourly, np.nan) if by_run else unknown
+    length = np.where(charged > 0, charged, np.where(hours > 0, hours, time))
+    if not by_run:
+        length = _paid_length(table, hourly, length, stands_idle=stands_idle)
+    # One whose speed is not known is taken to be paid for as long as the longest run.
+    untimed = np.fmax.reduce(length, initial=np.nan) if by_run else 1.0
+    return np.where(np.isnan(time), untimed, length)
 
 
 def _paid_length(table: PlanTable, hourly: Numbers, time: Numbers, *, stands_idle: bool) -> Numbers:

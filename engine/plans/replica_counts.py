@@ -62,9 +62,8 @@ def needed_replicas(sizes: PlanSizes, replicas: Replicas, most: Ints, goals: Goa
         more = more if rounds < ROUNDS else np.zeros_like(more)
         # Between a number that is enough and one that is too few lies the fewest that is enough: most often the one
         # that was gone to, as what a copy bears tells how many it takes.
-        middle = np.where(
-            searching & (sizes.rate_stated and not leaps), needed[row] - 1, (too_few[row] + needed[row]) // 2
-        )
+        aimed = searching & (sizes.rate_stated and not leaps)
+        middle = np.where(aimed, needed[row] - 1, (too_few[row] + needed[row]) // 2)
         between = np.where(needed[row] - too_few[row] > 1, middle, 0)
         tried[row] = np.where(searching & ~enough, more, between)
         row = row[tried[row] > 0]
@@ -127,9 +126,8 @@ def _more(
     helps = np.isfinite(factor)
     longer = np.maximum(number + 1, np.ceil(number * np.where(helps, factor, 0.0) * 0.999).astype(np.int64))
     further = np.where(leaps, most, np.minimum(number * 2, most))
-    if (
-        sizes.rate is not None and not leaps
-    ):  # It tells how many copies it takes what each may be promised to bear in time.
+    if sizes.rate is not None and not leaps:
+        # What each may be promised to bear in time tells how many copies it takes.
         known = speed["qps"] > 0
         enough = number * sizes.rate / np.where(known, speed["qps"], np.inf)
         enough = np.ceil(enough * 0.999).astype(np.int64)
