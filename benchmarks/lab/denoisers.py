@@ -272,3 +272,8 @@ def _unet_run(denoiser: Denoiser, module: Any, side: int, pictures: int) -> Call
     given = (torch.empty(pictures, 4, side // 8, side // 8, dtype=kind), torch.zeros(pictures, dtype=kind))
     words = torch.empty(pictures, 77, width, dtype=kind)
     return lambda: module(*given, words, return_dict=False)[0]
+
+
+def unet_settings(name: str) -> dict[str, Any]:
+    """How a UNet is made, as its own file says."""
+    return dict(_UNETS[name])
