@@ -21,6 +21,14 @@ class Cell:
         told = "-".join(f"{name}={value}" for name, value in sorted(self.how.items()))
         return "-".join(part for part in ("own", self.kind, self.model, told) if part).replace("_", "")
 
+    @property
+    def needs(self) -> str:
+        """A library that most cells do without."""
+        if self.how.get("zero"):
+            return "deepspeed"
+        few = {self.how.get("method"), self.how.get("optimizer"), self.how.get("weights")}
+        return "bitsandbytes" if few & {"qlora", "8bit", "paged", "nf4", "int8"} else ""
+
 
 def train(model: str, method: str, seq: int, batch: int, **how: Any) -> Cell:
     """A causal language model under a trainer; weights are in 16 bits unless ``weights`` says otherwise."""

@@ -3,19 +3,20 @@
 Usage: python benchmarks/measured/measure.py OUT.jsonl [--seconds N] [--only TEXT] [--skip OTHER.jsonl] [--layers N]
 
 Needs requirements.txt in an environment of its own; the tool and its tests do not. Each cell runs in a process of its
-own, made before anything of CUDA is touched, so that no run leaves memory to the next. ``--layers 1`` tries the cells
-with small models, without a GPU too.
+own, made before anything of CUDA is touched, so that no run leaves memory to the next; where bitsandbytes is installed
+that cannot be (it touches CUDA when it is imported), and cells run one after the other in one process. ``--layers 1``
+tries the cells with small models, without a GPU too.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import json
 import os
 import platform
 import signal
-import subprocess
 import sys
 import time
 import traceback
@@ -46,6 +47,7 @@ import peft
 import pictures
 import torch
 import transformers
+import trl
 from cells import Cell, every_cell
 
 
@@ -54,6 +56,8 @@ for late in ("timm", "torchvision"):  # Once, before the processes part.
         importlib.import_module(late)
     except Exception as error:  # noqa: BLE001  (the cells that need it say so)
         print(f"{late}: {error!r:.200}")
+# Modules that come when they are asked for come before the processes part.
+_ = transformers.Trainer, trl.SFTTrainer, diffusers.FluxPipeline, diffusers.StableDiffusionXLPipeline
 _KINDS = {
     "generate": language.generate,
     "train": language.train,
@@ -77,7 +81,9 @@ def main() -> int:
     asked = _arguments()
     begun = time.monotonic()
     done = _done(asked.skip) | _done(asked.out)
-    cells = [cell for cell in every_cell() if asked.only in cell.id and cell.id not in done]
+    meant = [cell for cell in every_cell() if cell.needs == asked.needs and asked.only in cell.id]
+    cells = [cell for cell in meant if cell.id not in done]
+    taken = _here if torch.cuda.is_initialized() else _apart
     for at, cell in enumerate(cells):
         left = asked.seconds - (time.monotonic() - begun)
         if left <= 0:
@@ -86,10 +92,7 @@ def main() -> int:
         before = time.monotonic()
         how = cell.how if asked.layers is None else _small(cell.how)
         tried = replace(cell, how=how)
-        if asked.fresh and len(cells) > 1:
-            _anew(cell.id, asked, min(_PATIENCE_S, left))
-            continue
-        found = _apart(tried, asked.layers, min(_PATIENCE_S, left))
+        found = taken(tried, asked.layers, min(_PATIENCE_S, left))
         line = {"id": cell.id, "kind": cell.kind, "model": cell.model, "how": how, **found}
         with asked.out.open("a") as out:
             print(json.dumps(line), file=out)
@@ -111,9 +114,7 @@ def _arguments() -> argparse.Namespace:
     asked.add_argument("--only", default="")
     asked.add_argument("--skip", type=Path, default=None)
     asked.add_argument("--layers", type=int, default=None)
-    asked.add_argument(
-        "--fresh", action="store_true", help="a new interpreter for each cell, where processes may not part"
-    )
+    asked.add_argument("--needs", default="", choices=["", "bitsandbytes", "deepspeed"], help="cells that need it")
     return asked.parse_args()
 
 
@@ -142,9 +143,22 @@ def _apart(cell: Cell, layers: int | None, seconds: float) -> dict[str, Any]:
     return json.loads(text) if text else {"error": f"stopped, or no answer within {seconds:.0f} s"}
 
 
-def _anew(cell: str, asked: argparse.Namespace, seconds: float) -> None:
-    command = [sys.executable, __file__, str(asked.out), "--only", cell, "--seconds", str(seconds)]
-    subprocess.run(command, check=False)
+def _here(cell: Cell, layers: int | None, seconds: float) -> dict[str, Any]:
+    """What a cell took in this process, where a library has begun to use the GPU and processes cannot part any more."""
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    left = _peak("memory_allocated")
+    signal.signal(signal.SIGALRM, _late)
+    signal.alarm(int(seconds) + 1)
+    try:
+        return {"left_gb": left, **_measured(cell, layers)}
+    finally:
+        signal.alarm(0)
+
+
+def _late(*_: Any) -> None:
+    raise TimeoutError("no answer in time")
 
 
 def _measured(cell: Cell, layers: int | None) -> dict[str, Any]:
