@@ -53,7 +53,9 @@ _ENGINES = (
 
 
 def line_of(row: Row) -> Line:
-    """The size line of a published run: its id, facts, GPU and count."""
+    """The size line of a published run: its id, facts, GPU and count; a run of our own states it itself."""
+    if "line" in row:
+        return dict(row["line"])
     facts, hardware = row["facts"], row.get("hardware", {})
     task = facts["task"]
     line: Line = {
