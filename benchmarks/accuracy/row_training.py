@@ -105,7 +105,8 @@ def training_of(facts: dict[str, Any]) -> Line:
         line["flash_attention"] = facts["flash_attention"]
     line |= _adapter(facts)
     software = f"{facts.get('framework') or ''} {facts.get('offload') or ''}".lower()
-    framework = next((framework for word, framework in _FRAMEWORKS if word in software), None)
+    named = str(facts.get("framework") or "").lower()
+    framework = next((own for told in (named, software) for word, own in _FRAMEWORKS if word in told), None)
     if framework:
         line["training_framework"] = framework
     if "sample_packing" in software:
