@@ -125,7 +125,8 @@ class KeptByDenoiser(FrozenModel):
 class Denoiser(FrozenModel):
     """A denoiser as traced; dimensions only of transformers."""
 
-    models: tuple[str, ...]
+    params_b: float
+    latent: tuple[int, int, int]  # channels, pixels of an edge and frames that become one place
     hidden: int | None = None
     layers: int | None = None
     text_tokens: int = 0  # in its stream, or what keys and values of the prompt keep beside it

@@ -8,6 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from whichgpu.engine.sizing.constants import Denoiser, sizing_constants
+from whichgpu.engine.sizing.generator_parts import traced_denoiser
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
 from whichgpu.engine.sizing.rows import Rows, ceiling
@@ -86,7 +87,7 @@ def generator_of(job: Job) -> Generator:
     # h = 128 L and 12 h^2 parameters a layer, as in published transformers.
     ratio = constants.typical.hidden_per_layer
     width = (denoiser * 1e9 * ratio / 12.0) ** (1.0 / 3.0)
-    traced = next((one for one in known.denoisers.values() if job.model and job.model.id in one.models), None)
+    traced = traced_denoiser(job.model, denoiser)
     native = job.model.resolution_px if job.model else None
     early = native is not None and native <= 768 and job.family == "diffusion_image"
     patch = known.patch_px_small.value if early else known.patch_px.value

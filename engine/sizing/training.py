@@ -166,7 +166,9 @@ def _on_rank(job: Job, shape: Shape, rows: Rows, layer_params: Any, end_params: 
 def _gathered(job: Job, block: Block) -> Any:
     """Bytes of weights that DeepSpeed's third stage holds whole, and of the gradients of a layer."""
     per = state_bytes(job)
-    return gathered_elements(job, block.params, block.largest, block.width) * per.weights + block.largest * per.gradients
+    return (
+        gathered_elements(job, block.params, block.largest, block.width) * per.weights + block.largest * per.gradients
+    )
 
 
 def expert_spread(job: Job, shape: Shape, rows: Rows) -> Any:
