@@ -58,8 +58,8 @@ _HEAD = """# Bytes that real modules keep and take in a training step, traced wi
 #   cache that a step holds twice.
 # denoisers: bytes that a token keeps over all layers (of a UNet a pixel; under checkpointing what it takes at most),
 #   and how many tokens' worth is kept whatever the picture: words, and under autocast the weights as they were cast.
-# decoders: of autoencoders, FLOPs a pixel of a frame (attended: and a pixel that it attends to), and bytes that operators
-#   between the products read and write a pixel; text_encoders: FLOPs a token, and the table of words apart.
+# decoders: of autoencoders, FLOPs a pixel of a frame (attended: and a pixel that it attends to), and bytes that
+#   operators between the products read and write for it; text_encoders: FLOPs a token, and the table of words apart.
 # sharded: what FSDP holds beyond its shards at the peak: how often the root (embedding, head) and one unit of
 #   layers, by wrapping plan (units: layers wrapped together; reshards: after the forward pass); 16 bits.
 """

@@ -1,4 +1,4 @@
-"""What DeepSpeed's ZeRO allocates beside weights, gradients and optimiser state: gathered weights, buckets, flat gradients."""
+"""What DeepSpeed's ZeRO allocates beside a rank's states: gathered weights, buckets, flat gradients."""
 
 from __future__ import annotations
 
