@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from whichgpu.engine.catalogue import ModelSpec
 from whichgpu.engine.sizing.constants import Denoiser, sizing_constants
 
 
 #: Parts of one architecture are as large to this share, where nothing else tells them apart.
-_SAME_SIZE = 0.01
+SAME_SIZE = 0.01
 #: Of the same dimensions, one may hold two of another (experts by noise), or further blocks.
 _SAME_DIMENSIONS = math.log(2.1)
 
-_Sized = TypeVar("_Sized", bound="Denoiser")
+
+class _HasSize(Protocol):
+    @property
+    def params_b(self) -> float: ...
+
+
+_Sized = TypeVar("_Sized", bound=_HasSize)
 
 
 def traced_denoiser(model: ModelSpec | None, denoiser_b: float) -> Denoiser | None:
@@ -27,7 +33,7 @@ def traced_denoiser(model: ModelSpec | None, denoiser_b: float) -> Denoiser | No
     if model.hidden and model.layers:
         same = [one for one in alike if (one.hidden, one.layers) == (model.hidden, model.layers)]
         return nearest(same, denoiser_b, _SAME_DIMENSIONS)
-    return nearest(alike, denoiser_b, _SAME_SIZE)
+    return nearest(alike, denoiser_b, SAME_SIZE)
 
 
 def latent_space(model: ModelSpec) -> tuple[int, int, int] | None:
