@@ -109,6 +109,8 @@ def training_of(facts: dict[str, Any]) -> Line:
     framework = next((own for told in (named, software) for word, own in _FRAMEWORKS if word in told), None)
     if framework:
         line["training_framework"] = framework
+    if "own loop" in named and not str(facts.get("precision")).startswith("fp32"):
+        line["loss_precision"] = "bf16"
     if "sample_packing" in software:
         line["packing"] = True
     if "torch.compile" in software:

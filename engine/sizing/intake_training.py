@@ -54,6 +54,7 @@ def training_of(
         "checkpointing": checkpointing,
         "flash_attention": reader.flag("flash_attention") is not False,
         "chunked_loss": _chunked_loss(reader, habits),
+        "narrow_loss": reader.text("loss_precision") in {"bf16", "fp16"},
         "loss_assumed": bool(habits and habits.chunked_loss_in_examples) and not reader.known("chunked_loss"),
         "fused_loss": bool(habits and habits.fused_loss) or (framework in {None, "other"} and kind == "pretraining"),
         "lora_rank": _lora_rank(reader, kind, family, habits),

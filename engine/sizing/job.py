@@ -76,6 +76,7 @@ class Job(Struct, frozen=True):
     stated_high_gb: float | None
     assumed: tuple[Assumed, ...] = ()
     compiled: bool = False
+    narrow_loss: bool = False  # the loss is taken from logits in 16 bits as they are
     fused_loss: bool = False  # softmax and its gradient in one kernel
     context_parallel: int = 1  # GPUs that share a sequence: ``seq_len_tokens`` is what each of them holds
     sequence_parallel: bool | None = None  # tensor ranks share tokens between the layers; None: nobody says
