@@ -29,6 +29,17 @@ def joined_held(job: Job) -> tuple[float, float]:
     return held - 1.0, constants.joined_caches_most.value - held
 
 
+def joined_matrices_gb(job: Job, shape: Shape) -> float:
+    """Query, key and value of all layers in one matrix each, beside those that it is made of, in GB.
+
+    AutoAWQ makes every layer anew before it lets the model as loaded go (awq/models/llama.py, LlamaFuser).
+    """
+    if job.engine != "transformers" or not job.fuses_modules or shape.fused_qkv:
+        return 0.0
+    matrices = shape.hidden * shape.head_dim * (shape.heads + 2.0 * shape.kv_heads)
+    return matrices * shape.layers * sizing_constants().weights[job.weight_precision].body / 1e9
+
+
 def prefill_share(job: Job) -> float:
     """What is seen of a prompt's passing through a layer, by the version of transformers; all where none is stated."""
     recent = sizing_constants().recent_prefill
