@@ -48,6 +48,7 @@ _ENGINES = (
     ("diffusers", "diffusers"),
     ("transformers", "transformers"),
     ("litgpt", "transformers"),
+    ("gpt-fast", "transformers"),
     ("openai/whisper", "openai-whisper"),
 )
 
