@@ -48,7 +48,6 @@ _ENGINES = (
     ("diffusers", "diffusers"),
     ("transformers", "transformers"),
     ("litgpt", "transformers"),
-    ("gpt-fast", "transformers"),
     ("openai/whisper", "openai-whisper"),
 )
 
