@@ -54,10 +54,11 @@ def parallelism_of(facts: dict[str, Any]) -> Line:
             line["expert_parallel"] = told["ep"]
         if (told.get("cp") or 1) > 1:
             line["context_parallel"] = told["cp"]
-    if told.get("zero_stage"):
-        line["sharding"] = f"zero{told['zero_stage']}"
-    elif told.get("fsdp"):
+    # Who names both has FSDP, and a stage to say how much of it.
+    if told.get("fsdp"):
         line["sharding"] = "fsdp"
+    elif told.get("zero_stage"):
+        line["sharding"] = f"zero{told['zero_stage']}"
     return line
 
 
