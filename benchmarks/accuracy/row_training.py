@@ -102,16 +102,16 @@ def training_of(facts: dict[str, Any]) -> Line:
         line["gradient_checkpointing"] = recomputed if isinstance(recomputed, str) else "full" if recomputed else "none"
     elif "activation checkpointing" in str(facts.get("parallelism", {}).get("fsdp")):
         line["gradient_checkpointing"] = "full"
-    if facts.get("flash_attention") is not None:
-        line["flash_attention"] = facts["flash_attention"]
+    for name in ("pytorch_version", "flash_attention"):
+        if facts.get(name) is not None:
+            line[name] = facts[name]
     line |= _adapter(facts)
     software = f"{facts.get('framework') or ''} {facts.get('offload') or ''}".lower()
     named = str(facts.get("framework") or "").lower()
     framework = next((own for told in (named, software) for word, own in _FRAMEWORKS if word in told), None)
     if framework:
         line["training_framework"] = framework
-    if "own loop" in named and not str(facts.get("precision")).startswith("fp32"):
-        line["loss_precision"] = "bf16"
+    line |= _own_loop(facts, named)
     if "sample_packing" in software:
         line["packing"] = True
     if "torch.compile" in software:
@@ -120,6 +120,12 @@ def training_of(facts: dict[str, Any]) -> Line:
     if framework == "torchtune" and "cumulative" in detail:
         line |= _torchtune_ladder(detail)
     return line
+
+
+def _own_loop(facts: dict[str, Any], software: str) -> Line:
+    """A loop of one's own takes the loss from the answers as they are."""
+    narrow = "own loop" in software and not str(facts.get("precision")).startswith("fp32")
+    return {"loss_precision": "bf16"} if narrow else {}
 
 
 def _adapter(facts: dict[str, Any]) -> Line:

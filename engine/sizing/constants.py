@@ -82,6 +82,10 @@ class Context(FrozenModel):
     by_architecture: dict[str, float]
     low_gib: float
     high_gib: float
+    eager_before: str  # version of PyTorch from which on kernels are loaded as they are used
+    eager_gib: float  # before
+    eager_source: str
+    fused_since: str  # version of PyTorch that fuses attention
     source: str
 
 

@@ -102,6 +102,7 @@ class Job(Struct, frozen=True):
     text_encoder_precision: str | None = None  # of a generator
     encoders_cached: bool | None = None  # a generator's encoders have run before; None: as its trainers do
     sliced_decoding: bool = False
+    pytorch_version: str | None = None
     fuses_modules: bool = False  # loading joins query, key and value into one matrix
     expert_parallel: int | None = None  # GPUs over which routed experts are spread; None: as many as the layout allows
     activation_offload: bool = False

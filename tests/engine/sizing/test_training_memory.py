@@ -374,3 +374,16 @@ def test_gptq_matrices_are_kept_unpacked_where_autograd_goes_through_them(checkp
     )
     shape = shape_of(LLAMA_7B, None)
     assert gptq - awq == pytest.approx(layers * 2 * shape.layer_params / 1e9, rel=0.001)
+
+
+def test_an_old_pytorch_does_not_fuse_attention_and_holds_every_kernel():
+    facts = {"seq_len_tokens": 4096, "gradient_checkpointing": "none"}
+    context = sizing_constants().context
+    old, later, new = (estimate(pytorch_version=version, **facts) for version in ("1.10.2", "1.13.1", "2.4"))
+    eager = estimate(flash_attention=False, **facts)
+    assert old.breakdown["activations"] == later.breakdown["activations"] == eager.breakdown["activations"]
+    assert new.breakdown["activations"] == estimate(**facts).breakdown["activations"] < eager.breakdown["activations"]
+    assert old.breakdown["context"] == pytest.approx(context.eager_gib * 1.073741824)
+    assert later.breakdown["context"] == new.breakdown["context"] < old.breakdown["context"]
+    stated = estimate(pytorch_version="1.13.1", flash_attention=True, **facts)  # By a package beside it.
+    assert stated.breakdown["activations"] == new.breakdown["activations"]
