@@ -38,7 +38,7 @@ from whichgpu.engine.sizing.training_terms import (
     UNPACKED,
     WEIGHTS,
 )
-from whichgpu.engine.sizing.zero import beside_zero, gathered_elements, in_third_stage, zero_parts
+from whichgpu.engine.sizing.zero import beside_zero, gathered_bytes, gathered_elements, in_third_stage, zero_parts
 
 
 class Block(NamedTuple):
@@ -163,14 +163,6 @@ def _on_rank(job: Job, shape: Shape, rows: Rows, layer_params: Any, end_params: 
     return np.where(rows.sharded("zero3", "fsdp"), whole, whole - routed / tensor + routed / spread)
 
 
-def _gathered(job: Job, block: Block) -> Any:
-    """Bytes of weights that DeepSpeed's third stage holds whole, and of the gradients of a layer."""
-    per = state_bytes(job)
-    return (
-        gathered_elements(job, block.params, block.largest, block.width) * per.weights + block.largest * per.gradients
-    )
-
-
 def expert_spread(job: Job, shape: Shape, rows: Rows) -> Any:
     """GPUs over which the routed experts of a layer are spread."""
     wanted = job.expert_parallel or np.where((rows.pipeline > 1) | splits_models(job), shape.experts, 1)
@@ -271,7 +263,8 @@ def trained_states(job: Job, block: Block, rows: Rows, parts: list[PartColumn]) 
         # DeepSpeed keeps further layers gathered.
         both = per.weights + per.gradients
         two = np.minimum(block.params, 2.0 * block.largest) * both
-        live = np.where(in_third_stage(job, rows), _gathered(job, block), two) / 1e9
+        deep = gathered_bytes(job, block.params, block.largest, block.width)
+        live = np.where(in_third_stage(job, rows), deep, two) / 1e9
         weights = np.where(stay, count * per.weights, live)
         inputs = (count, np.where(stay, per.weights, both), np.where(stay, 1, over_weights))
         parts.append(PartColumn(WEIGHTS, weights, inputs))
@@ -292,7 +285,7 @@ def trained_states(job: Job, block: Block, rows: Rows, parts: list[PartColumn]) 
     wide = 2.0 if job.recipe == "fp32" else 1.0
     # FSDP fetches the next layer while one has its gradients, and keeps what is in no layer together all the time.
     fetched = wide * (block.layer * training.fetched_layer_bytes.value + block.ends * 2.0) / 1e9
-    live = np.where(rows.sharded("fsdp"), fetched, _gathered(job, block) / 1e9)
+    live = np.where(rows.sharded("fsdp"), fetched, gathered_bytes(job, block.params, block.largest, block.width) / 1e9)
     layer_inputs = (block.layer / 1e9, per.weights, block.ends / 1e9)
     parts.append(PartColumn(LIVE_LAYER, np.where(gathers, live, 0.0), layer_inputs, gathers))
     workspace: Any = 0.0

@@ -11,6 +11,7 @@ from whichgpu.engine.sizing.constants_of_training import ThirdStage
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import PartColumn
 from whichgpu.engine.sizing.rows import Rows
+from whichgpu.engine.sizing.states import state_bytes
 from whichgpu.engine.sizing.training_terms import BUCKETS, FLAT_GRADIENTS, MASTER_COPY
 
 
@@ -42,13 +43,19 @@ def gathered_elements(job: Job, on_rank: Any, largest: Any, width: float) -> Any
     return np.minimum(on_rank, np.maximum(0.5 * stage.reuse_elements, largest) + ahead)
 
 
+def gathered_bytes(job: Job, on_rank: Any, largest: Any, width: float) -> Any:
+    """Bytes of trained weights that the third stage holds whole, and of the gradients of a layer."""
+    per = state_bytes(job)
+    return gathered_elements(job, on_rank, largest, width) * per.weights + largest * per.gradients
+
+
 def _third_stage(job: Job) -> ThirdStage:
     training = sizing_constants().training
     habits = training.frameworks.get(job.framework or "")
     return training.zero.third_stage["auto" if habits is None else habits.third_stage]
 
 
-def beside_zero(job: Job, rows: Rows, trained: Any, hidden: int) -> Beside:
+def beside_zero(job: Job, rows: Rows, trained: Any, hidden: float) -> Beside:
     """What ZeRO takes beside the states of so many ``trained`` parameters on a rank.
 
     A step casts the rank's gradients into one flat tensor: in the first two stages all of them at once, in the third
