@@ -32,9 +32,10 @@ from whichgpu.engine.sizing.band_constants import Stretch, memory_bands
 
 
 #: Chance beyond each end that the odds go by, and the shares of runs that choose the ends: sources that count tensors
-#: only lie below as a rule, so that the lower end holds more of them.
+#: only lie below as a rule, so that the lower end holds more of them. The upper end is chosen for one run in 25: of one
+#: in 20 87.0 % of the runs of trust A lie inside where their sources are left out, and 88 are asked.
 BEYOND = 0.05
-BELOW, ABOVE = 0.03, BEYOND
+BELOW, ABOVE = 0.03, 0.04
 #: Kinds of job whose runs are counted together, so that no single source makes a band.
 POOLS = (
     ("inference",),

@@ -124,4 +124,6 @@ def _serving(facts: dict[str, Any]) -> Line:
         version = re.search(r"(?:vLLM|transformers|SGLang)\s*~?(\d+\.\d+(?:\.\d+)?)", software)
         if version:
             line["serving_engine_version"] = version.group(1)
+    if "autoawq" in software.lower():
+        line["fuses_modules"] = True
     return line

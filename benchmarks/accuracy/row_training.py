@@ -54,10 +54,11 @@ def parallelism_of(facts: dict[str, Any]) -> Line:
             line["expert_parallel"] = told["ep"]
         if (told.get("cp") or 1) > 1:
             line["context_parallel"] = told["cp"]
-    if told.get("zero_stage"):
-        line["sharding"] = f"zero{told['zero_stage']}"
-    elif told.get("fsdp"):
+    # Who names both has FSDP, and a stage to say how much of it.
+    if told.get("fsdp"):
         line["sharding"] = "fsdp"
+    elif told.get("zero_stage"):
+        line["sharding"] = f"zero{told['zero_stage']}"
     return line
 
 
@@ -101,13 +102,16 @@ def training_of(facts: dict[str, Any]) -> Line:
         line["gradient_checkpointing"] = recomputed if isinstance(recomputed, str) else "full" if recomputed else "none"
     elif "activation checkpointing" in str(facts.get("parallelism", {}).get("fsdp")):
         line["gradient_checkpointing"] = "full"
-    if facts.get("flash_attention") is not None:
-        line["flash_attention"] = facts["flash_attention"]
+    for name in ("pytorch_version", "flash_attention"):
+        if facts.get(name) is not None:
+            line[name] = facts[name]
     line |= _adapter(facts)
     software = f"{facts.get('framework') or ''} {facts.get('offload') or ''}".lower()
-    framework = next((framework for word, framework in _FRAMEWORKS if word in software), None)
+    named = str(facts.get("framework") or "").lower()
+    framework = next((own for told in (named, software) for word, own in _FRAMEWORKS if word in told), None)
     if framework:
         line["training_framework"] = framework
+    line |= _own_loop(facts, named)
     if "sample_packing" in software:
         line["packing"] = True
     if "torch.compile" in software:
@@ -116,6 +120,12 @@ def training_of(facts: dict[str, Any]) -> Line:
     if framework == "torchtune" and "cumulative" in detail:
         line |= _torchtune_ladder(detail)
     return line
+
+
+def _own_loop(facts: dict[str, Any], software: str) -> Line:
+    """A loop of one's own takes the loss from the answers as they are."""
+    narrow = "own loop" in software and not str(facts.get("precision")).startswith("fp32")
+    return {"loss_precision": "bf16"} if narrow else {}
 
 
 def _adapter(facts: dict[str, Any]) -> Line:

@@ -20,6 +20,7 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1])]
 
+import part_times
 from asking import sizes
 from held_out import HeldOut, held_out
 from mapping import line_of
@@ -84,6 +85,7 @@ def report(found: list[Compared], left_out: list[HeldOut]) -> str:
         ]
         parts.append(_ABOUT_HELD_OUT + _table(_HELD_OUT_HEAD, [*rows, *_pooled(left_out)]))
     parts += [
+        part_times.page(),
         _ABOUT_BESIDE + _table(_HEAD.format("job, trust"), _groups(beside)),
         "## Rows that count, misses first\n\n" + _rows(counted),
         "## Rows beside them, misses first\n\n" + _rows(beside),

@@ -135,8 +135,26 @@ _KINDS: dict[str, _Kind] = {
         "FluxTransformer2DModel", {"guidance_embeds": True}, {_BLOCKS: 19, _SINGLE: 38}, _packed(64, 512, 4096, 768, 3)
     ),
     "flux.2-dev": _Kind("Flux2Transformer2DModel", {}, {_BLOCKS: 8, _SINGLE: 48}, _packed(128, 512, 15360, None, 4)),
+    "flux.2-klein-4b": _Kind(
+        "Flux2Transformer2DModel",
+        {"num_attention_heads": 24, "joint_attention_dim": 7680, "guidance_embeds": False},
+        {_BLOCKS: 5, _SINGLE: 20},
+        _packed(128, 512, 7680, None, 4),
+    ),
+    "flux.2-klein-9b": _Kind(
+        "Flux2Transformer2DModel",
+        {"num_attention_heads": 32, "joint_attention_dim": 12288, "guidance_embeds": False},
+        {_BLOCKS: 8, _SINGLE: 24},
+        _packed(128, 512, 12288, None, 4),
+    ),
     "sd3-medium": _Kind("SD3Transformer2DModel", _stable(24), {_BLOCKS: 24}, _STABLE),
     "sd3.5-large": _Kind("SD3Transformer2DModel", _stable(38, qk_norm="rms_norm"), {_BLOCKS: 38}, _STABLE),
+    "sd3.5-medium": _Kind(
+        "SD3Transformer2DModel",
+        _stable(24, qk_norm="rms_norm", dual_attention_layers=tuple(range(13))),
+        {_BLOCKS: 24},
+        _STABLE,
+    ),
     "cogvideox-2b": _Kind("CogVideoXTransformer3DModel", {"num_attention_heads": 30}, {_BLOCKS: 30}, _cogvideo),
     "cogvideox-5b": _Kind(
         "CogVideoXTransformer3DModel",
@@ -145,6 +163,12 @@ _KINDS: dict[str, _Kind] = {
         _cogvideo,
     ),
     "ltx": _Kind("LTXVideoTransformer3DModel", {}, {_BLOCKS: 28}, _ltx),
+    "ltx-13b": _Kind(
+        "LTXVideoTransformer3DModel",
+        {"num_attention_heads": 32, "attention_head_dim": 128, "cross_attention_dim": 4096},
+        {_BLOCKS: 48},
+        _ltx,
+    ),
     "wan2.1-1.3b": _Kind("WanTransformer3DModel", {"num_attention_heads": 12, "ffn_dim": 8960}, {_BLOCKS: 30}, _WAN),
     "wan2.1-14b": _Kind("WanTransformer3DModel", {"num_attention_heads": 40, "ffn_dim": 13824}, {_BLOCKS: 40}, _WAN),
     "hunyuanvideo": _Kind(
@@ -175,6 +199,17 @@ _KINDS: dict[str, _Kind] = {
         _latent(16, 224, 4096, more=lambda: {name: _made(1, 2) for name in _COGVIEW}),
     ),
     "sana-1.6b": _Kind("SanaTransformer2DModel", {}, {_BLOCKS: 20}, _latent(32, 300, 2304, 1)),
+    "sana-0.6b": _Kind(
+        "SanaTransformer2DModel",
+        {
+            "num_attention_heads": 36,
+            "num_cross_attention_heads": 16,
+            "cross_attention_head_dim": 72,
+            "cross_attention_dim": 1152,
+        },
+        {_BLOCKS: 28},
+        _latent(32, 300, 2304, 1),
+    ),
     "z-image": _Kind("ZImageTransformer2DModel", {}, {"n_layers": 30}, _z_image),
 }
 _STAGES = {"block_out_channels": (320, 640, 1280, 1280)}

@@ -29,6 +29,7 @@ import diffusers
 import peft
 import torch
 import transformers
+from coders import DECODERS, TEXT_ENCODERS, decoder_row, text_encoder_row
 from denoisers import DENOISERS, denoiser_row
 from fitting import layer
 from grid import SAMPLE, SAMPLE_STEPS, SHIPPED, STEPS, every_cell
@@ -57,6 +58,8 @@ _HEAD = """# Bytes that real modules keep and take in a training step, traced wi
 #   cache that a step holds twice.
 # denoisers: bytes that a token keeps over all layers (of a UNet a pixel; under checkpointing what it takes at most),
 #   and how many tokens' worth is kept whatever the picture: words, and under autocast the weights as they were cast.
+# decoders: of autoencoders, FLOPs a pixel of a frame (attended: and a pixel that it attends to), and bytes that
+#   operators between the products read and write for it; text_encoders: FLOPs a token, and the table of words apart.
 # sharded: what FSDP holds beyond its shards at the peak: how often the root (embedding, head) and one unit of
 #   layers, by wrapping plan (units: layers wrapped together; reshards: after the forward pass); 16 bits.
 """
@@ -74,7 +77,7 @@ def main() -> int:
     steps, networks = (SAMPLE_STEPS, SAMPLE_NETWORKS) if cells is SAMPLE else (STEPS, NETWORKS)
     begun = time.process_time()
     # A run that was cut short goes on from what is written.
-    found: dict[str, Any] = {"layers": [], "steps": [], "networks": [], "denoisers": [], "sharded": [], "prompts": []}
+    found: dict[str, Any] = {part: [] for part in _TRACED_BY}
     if options.write and FILE.exists():
         found |= {part: rows for part, rows in yaml.safe_load(FILE.read_text(encoding="utf-8")).items() if rows}
     found["made_with"] = found.get("made_with") or _versions()
@@ -84,6 +87,10 @@ def main() -> int:
         )
     for denoiser in DENOISERS if options.full else ():
         _keep(found, "denoisers", asdict(denoiser), options, lambda d=denoiser: denoiser_row(d))
+    for decoder in DECODERS:
+        _keep(found, "decoders", {"decoder": decoder.decoder}, options, lambda d=decoder: decoder_row(d))
+    for encoder in TEXT_ENCODERS:
+        _keep(found, "text_encoders", {"encoder": encoder.encoder}, options, lambda e=encoder: text_encoder_row(e))
     for prompt in PROMPTS:
         _keep(found, "prompts", asdict(prompt), options, lambda p=prompt: prompt_row(p))
     for stack in SHARDED:
@@ -144,6 +151,8 @@ _TRACED_BY = {
     "steps": "benchmarks/lab/transformers_traced.py",
     "networks": "benchmarks/lab/pictures.py",
     "denoisers": "benchmarks/lab/denoisers.py",
+    "decoders": "benchmarks/lab/coders.py",
+    "text_encoders": "benchmarks/lab/coders.py",
     "sharded": "benchmarks/lab/sharded.py",
     "prompts": "benchmarks/lab/prompts.py",
 }
@@ -163,7 +172,7 @@ def _other_versions(found: dict[str, Any]) -> dict[str, Any]:
 
 def _dumped(found: dict[str, Any]) -> str:
     lines = [yaml.safe_dump({"made_with": found["made_with"]}, sort_keys=False)]
-    for name in ("layers", "steps", "networks", "denoisers", "sharded", "prompts"):
+    for name in _TRACED_BY:
         rows = "".join(
             f"  - {yaml.safe_dump(row, default_flow_style=True, sort_keys=False, width=10**6)}" for row in found[name]
         )
@@ -179,6 +188,8 @@ def _compared(found: dict[str, Any]) -> int:
         ("steps", "peak_gb"),
         ("networks", "kept"),
         ("denoisers", "kept"),
+        ("decoders", "flops"),
+        ("text_encoders", "flops"),
         ("sharded", "layer"),
         ("prompts", "score"),
     ):
@@ -202,6 +213,7 @@ def _release(version: str) -> str:
 _NAMES = (
     *("module", "technique", "model", "seq", "batch", "network", "precision", "learns", "hidden", "layers", "ranks"),
     *("architecture", "attention", "units", "reshards", "denoiser", "checkpointing"),
+    *("decoder", "encoder"),
 )
 
 

@@ -154,6 +154,7 @@ class ModelSpec(FrozenModel):
     gmacs_per_image: float | None = None
     gflops_per_step: float | None = None  # diffusion: one denoising step of one image or clip
     resolution_px: int | None = None
+    trains_px_above: int = 0  # pixels of an edge by which the largest pictures of its training exceed the stated size
     frames: int | None = None  # of the clip that a video model was made for
     denoising_steps: int | None = None  # diffusion: as its authors' pipeline takes by default
     guidance_passes: int | None = None  # diffusion: evaluations a step; 1 where guidance is distilled into the weights

@@ -16,6 +16,7 @@ from whichgpu.engine.core import nearest_words
 _DATE = re.compile(r"\d{4}|\d{6}|\d{8}")
 _VERSION = re.compile(r"\d+(\.\d+)?")
 _UNDERSCORE = re.compile(r"\d_\d")
+_MEDIUM = re.compile(r"(?<=[a-z])(\d+)m\b")  # yolov5m is the medium one of its version, not of five million parameters.
 #: Sizes that stand beside "base", which elsewhere marks a variant.
 _OTHER_SIZES = frozenset(("nano", "tiny", "mini", "small", "medium", "large", "huge", "giant", "xl", "xxl"))
 _SIZE_TOLERANCE = 0.12  # A stated size and a model's real one: "7B" stands for 6.5 to 7.9 among those known.
@@ -53,6 +54,8 @@ def spelt_models(models: Iterable[ModelSpec]) -> SpeltModels:
     for key in by_id:
         if _UNDERSCORE.search(key):  # timm's patch16_224 is the hub's patch16-224; in phi-1_5 it stands for a dot.
             meant.setdefault(spelling(key.replace("_", "-")).words, key)
+        if _MEDIUM.search(key):
+            meant.setdefault(spelling(_MEDIUM.sub(r"\1-m", key)).words, key)
     for key, model in by_id.items():
         for name in (model.name, *model.aliases):
             spelt = spelling(name)

@@ -82,6 +82,10 @@ class Context(FrozenModel):
     by_architecture: dict[str, float]
     low_gib: float
     high_gib: float
+    eager_before: str  # version of PyTorch from which on kernels are loaded as they are used
+    eager_gib: float  # before
+    eager_source: str
+    fused_since: str  # version of PyTorch that fuses attention
     source: str
 
 
@@ -125,7 +129,8 @@ class KeptByDenoiser(FrozenModel):
 class Denoiser(FrozenModel):
     """A denoiser as traced; dimensions only of transformers."""
 
-    models: tuple[str, ...]
+    params_b: float
+    latent: tuple[int, int, int]  # channels, pixels of an edge and frames that become one place
     hidden: int | None = None
     layers: int | None = None
     text_tokens: int = 0  # in its stream, or what keys and values of the prompt keep beside it
@@ -133,6 +138,7 @@ class Denoiser(FrozenModel):
     kept: KeptByDenoiser
     checkpointed: float | None = None  # of a UNet: bytes for each pixel under full checkpointing
     scores: float = 0.0  # of a UNet: attention's scores for each pixel and pixel of the picture
+    decodes_wide: bool = False  # its autoencoder overflows in fp16, so that pipelines decode in 32 bits
 
 
 class Diffusion(FrozenModel):

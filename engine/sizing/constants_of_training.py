@@ -82,7 +82,17 @@ class Framework(FrozenModel):
     exchanges_heads: bool = False  # context parallelism has each rank attend for its heads over all tokens (Ulysses)
     recomputes_attention: bool = False  # selective checkpointing makes the scores of attention anew, nothing else
     unties_head: bool = False  # a head that is tied to the embedding is a matrix of its own
+    third_stage: str = "auto"  # of ZeRO, as one of the configurations under ``zero`` has it
     shards_weights: bool = True  # weights may be spread over data ranks (ZeRO-3, FSDP), or wait in host memory
+    source: str
+
+
+class ThirdStage(FrozenModel):
+    """What the third stage is told: how many gradients it sends at a time, and which weights it keeps gathered."""
+
+    bucket_elements: float | None = None  # of gradients; None: the squared width
+    prefetch_elements: float | None = None  # gathered ahead; None: nine tenths of the squared width
+    reuse_elements: float  # weights that are used again within so many others stay gathered
     source: str
 
 
@@ -91,6 +101,7 @@ class Zero(FrozenModel):
 
     bucket_elements: float  # of gradients that are reduced at a time, in the first two stages
     group_parameters: float  # whose step is made at a time, in the third
+    third_stage: dict[str, ThirdStage]  # by the configuration that a framework stands for
     source: str
 
 
@@ -106,7 +117,6 @@ class Training(FrozenModel):
     logit_bytes_16bit: Constant
     chunked_loss_chunks: Constant
     attention_score_bytes: Constant
-    largest_layer_bytes: Constant
     fetched_layer_bytes: Constant
     zero: Zero
     adapter_bytes: Constant

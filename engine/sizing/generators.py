@@ -8,6 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from whichgpu.engine.sizing.constants import Denoiser, sizing_constants
+from whichgpu.engine.sizing.generator_parts import traced_denoiser
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
 from whichgpu.engine.sizing.rows import Rows, ceiling
@@ -15,6 +16,7 @@ from whichgpu.engine.sizing.states import shards
 from whichgpu.engine.sizing.training import Block, step_part, taking_turns, trained_states
 from whichgpu.engine.sizing.training_band import finished
 from whichgpu.engine.sizing.training_terms import ADAPTERS, ALLOCATOR, CONTEXT
+from whichgpu.engine.sizing.zero import beside_zero, zero_parts
 
 
 _COMPONENTS = TermKind(
@@ -86,7 +88,7 @@ def generator_of(job: Job) -> Generator:
     # h = 128 L and 12 h^2 parameters a layer, as in published transformers.
     ratio = constants.typical.hidden_per_layer
     width = (denoiser * 1e9 * ratio / 12.0) ** (1.0 / 3.0)
-    traced = next((one for one in known.denoisers.values() if job.model and job.model.id in one.models), None)
+    traced = traced_denoiser(job.model, denoiser)
     native = job.model.resolution_px if job.model else None
     early = native is not None and native <= 768 and job.family == "diffusion_image"
     patch = known.patch_px_small.value if early else known.patch_px.value
@@ -240,6 +242,7 @@ def _training(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     parts: list[PartColumn] = []
     workspace: Any = 0.0
     released: Any = 0.0
+    trained: Any
     if job.peft:
         weight = constants.weights[job.weight_precision].body
         whole = generator.denoiser_b * weight
@@ -259,7 +262,8 @@ def _training(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     else:
         on_rank = params / rows.tensor / rows.pipeline
         layer = params / generator.layers / rows.tensor
-        block = Block(on_rank, 0.0, layer, on_rank, layer)
+        block = Block(on_rank, 0.0, layer, on_rank, layer, width=generator.width)
+        trained = on_rank
         workspace, released = trained_states(job, block, rows, parts)
     # Trainers of models with large text encoders compute their outputs once, before training.
     large = generator.text_b > known.text_encoder_small_b.value + 0.3
@@ -278,5 +282,7 @@ def _training(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     open_gb = encoders if cached and job.encoders_cached is None and not job.cpu_offload else 0.0
     settings = (rows.batch, tokens, generator.width, generator.layers, job.checkpointing)
     parts.append(PartColumn(_TRAIN, activations, settings))
-    parts.append(step_part(workspace, taking_turns(job, params, released, activations, rows, parts)))
+    freed = taking_turns(job, params, released, activations, rows, parts)
+    parts.append(step_part(workspace, freed))
+    parts += zero_parts(beside_zero(job, rows, trained, generator.width), trained, rows, np.maximum(freed, workspace))
     return finished(job, parts, rows, known=job.model is not None, soft=activations, open_gb=open_gb)

@@ -29,6 +29,8 @@ def serving_of(reader: Reader, kind: Kind, family: Family, model: ModelSpec | No
         "text_encoder_precision": reader.text("text_encoder_precision"),
         "encoders_cached": reader.flag("encoders_cached"),
         "sliced_decoding": bool(reader.flag("sliced_decoding")),
+        "pytorch_version": reader.text("pytorch_version"),
+        "fuses_modules": bool(reader.flag("fuses_modules")),
         "context_tokens": context,
         "input_tokens": asked,
         "output_tokens": output,

@@ -12,6 +12,7 @@ from whichgpu.engine.sizing.constants_of_training import Framework
 from whichgpu.engine.sizing.intake_reinforcement import reinforcement_of
 from whichgpu.engine.sizing.job import Kind
 from whichgpu.engine.sizing.reading import TRANSFORMERS, Reader
+from whichgpu.engine.sizing.versions import older
 
 
 _ATTENTION = ("q", "k", "v", "o")
@@ -52,8 +53,9 @@ def training_of(
         "prepared": kind == "qlora" and bool(habits and habits.prepares),
         "optimizer": _optimizer(reader, kind, model),
         "checkpointing": checkpointing,
-        "flash_attention": reader.flag("flash_attention") is not False,
+        "flash_attention": _fused_attention(reader),
         "chunked_loss": _chunked_loss(reader, habits),
+        "narrow_loss": reader.text("loss_precision") in {"bf16", "fp16"},
         "loss_assumed": bool(habits and habits.chunked_loss_in_examples) and not reader.known("chunked_loss"),
         "fused_loss": bool(habits and habits.fused_loss) or (framework in {None, "other"} and kind == "pretraining"),
         "lora_rank": _lora_rank(reader, kind, family, habits),
@@ -76,6 +78,15 @@ def training_of(
         "varying_lengths": _varying_lengths(reader, habits),
         "optimizer_in_backward": bool(reader.flag("optimizer_in_backward")),
     }
+
+
+def _fused_attention(reader: Reader) -> bool:
+    """As stated; else by the age of PyTorch, if that is known."""
+    if reader.known("flash_attention"):
+        return reader.flag("flash_attention") is not False
+    if older(reader.text("pytorch_version"), sizing_constants().context.fused_since):
+        return bool(reader.assume("flash_attention", False, "PyTorch before 2.0 does not fuse attention"))
+    return True
 
 
 def _sequence_parallel(reader: Reader, habits: Framework | None) -> bool | None:

@@ -76,6 +76,7 @@ class Job(Struct, frozen=True):
     stated_high_gb: float | None
     assumed: tuple[Assumed, ...] = ()
     compiled: bool = False
+    narrow_loss: bool = False  # the loss is taken from logits in 16 bits as they are
     fused_loss: bool = False  # softmax and its gradient in one kernel
     context_parallel: int = 1  # GPUs that share a sequence: ``seq_len_tokens`` is what each of them holds
     sequence_parallel: bool | None = None  # tensor ranks share tokens between the layers; None: nobody says
@@ -101,6 +102,8 @@ class Job(Struct, frozen=True):
     text_encoder_precision: str | None = None  # of a generator
     encoders_cached: bool | None = None  # a generator's encoders have run before; None: as its trainers do
     sliced_decoding: bool = False
+    pytorch_version: str | None = None
+    fuses_modules: bool = False  # loading joins query, key and value into one matrix
     expert_parallel: int | None = None  # GPUs over which routed experts are spread; None: as many as the layout allows
     activation_offload: bool = False
     optimizer_in_backward: bool = False

@@ -103,6 +103,8 @@ def logits_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:
         per_logit = training.logit_bytes_16bit.value
     elif wide_ends(job):
         per_logit += 2.0  # The head answers in 32 bits.
+    elif job.narrow_loss and job.recipe != "fp32":
+        per_logit = training.logit_bytes_16bit.value
     whole = micro_batch * job.seq_len_tokens * shape.vocab * per_logit / tensor / 1e9
     if not job.chunked_loss:
         return whole

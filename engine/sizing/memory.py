@@ -18,6 +18,7 @@ from whichgpu.engine.sizing.rows import Bools, Floats, Rows, rows_of
 from whichgpu.engine.sizing.serving import GIB, granted_gb, kept_free_gb, reserve_of, serving_memory
 from whichgpu.engine.sizing.states import shards
 from whichgpu.engine.sizing.training import training_memory
+from whichgpu.engine.sizing.versions import older
 
 
 _STATED = TermKind(
@@ -35,6 +36,7 @@ def memory_columns(job: Job, rows: Rows) -> MemoryColumns | None:
     """
     if job.params_b is None:
         return _stated(job, rows)
+    rows = rows._replace(context_gb=_loaded_gb(job, rows.context_gb))
     if job.shape is not None:
         found = (training_memory if job.training else serving_memory)(job, job.shape, rows)
     elif job.family in {"diffusion_image", "diffusion_video"}:
@@ -77,7 +79,7 @@ def own_column(job: Job, gpus: GpuTable) -> Floats:
     """The part of an estimate that depends on the card, in GB: the driver's context, or what an engine keeps free."""
     context, small = card_columns(gpus)
     if job.training or job.shape is None:
-        return context
+        return _loaded_gb(job, context)
     if reserve_of(job.engine, job.engine_version).activation_gib <= 0:
         return np.zeros(len(small))
     own: Floats = kept_free_gb(job, job.shape, rows_of([Layout()] * len(small), 1, small_card=small))
@@ -87,6 +89,15 @@ def own_column(job: Job, gpus: GpuTable) -> Floats:
 def card_columns(gpus: GpuTable) -> tuple[Floats, Bools]:
     """What rows read of each GPU: the driver's context on it in GB, and whether it is a small card."""
     return gpus.column("context_gb", context_gb), gpus.column("small_card", is_small) > 0
+
+
+def _loaded_gb(job: Job, context: Floats) -> Floats:
+    """The driver's context under the job's PyTorch: old ones load every kernel into it."""
+    known = sizing_constants().context
+    if not older(job.pytorch_version, known.eager_before):
+        return context
+    whole: Floats = np.maximum(context, known.eager_gib * GIB)
+    return whole
 
 
 def context_gb(gpu: Gpu) -> float:

@@ -82,7 +82,10 @@ def feature_elements(job: Job) -> tuple[float, float, float]:
     if gmacs is None:
         gmacs = vision.gmacs_per_param_b.value * (job.params_b or 0.0)
     elements = vision.activations_per_gmac.value * gmacs**vision.activations_exponent.value
-    return elements * job.pixels() / native**2, gmacs, native
+    pixels = job.pixels()
+    if job.training and model is not None and model.trains_px_above:  # At many sizes, of which the largest counts.
+        pixels *= (1.0 + model.trains_px_above / max(1, job.image_px)) ** 2
+    return elements * pixels / native**2, gmacs, native
 
 
 def _composed_maps(job: Job, images: Ints, size: float) -> PartColumn | None:

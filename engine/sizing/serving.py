@@ -16,6 +16,7 @@ from whichgpu.engine.sizing.serving_plain import (
     cache_twice,
     holds_two_caches,
     joined_held,
+    joined_matrices_gb,
     passing_bytes,
     prefill_share,
     prompt_logits_gb,
@@ -114,6 +115,7 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
         activation = sequences * job.input_tokens * passing_bytes(shape) / tensor / 1e9 * prefill_share(job)
         activation = activation + sequences * scores_gb(job, shape) / tensor
         activation = np.maximum(activation, sequences * prompt_logits_gb(job, shape) / tensor)
+        activation = np.maximum(activation, joined_matrices_gb(job, shape) / ranks)
         if shape.encoders:
             activation = np.maximum(activation, passing_gb(job, shape, sequences) / tensor)
         if not holds_two_caches(job, shape):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.shape import Shape
-from whichgpu.engine.sizing.versions import version_numbers
+from whichgpu.engine.sizing.versions import older
 
 
 def passing_bytes(shape: Shape) -> float:
@@ -29,10 +29,21 @@ def joined_held(job: Job) -> tuple[float, float]:
     return held - 1.0, constants.joined_caches_most.value - held
 
 
+def joined_matrices_gb(job: Job, shape: Shape) -> float:
+    """Query, key and value of all layers in one matrix each, beside those that it is made of, in GB.
+
+    AutoAWQ makes every layer anew before it lets the model as loaded go (awq/models/llama.py, LlamaFuser).
+    """
+    if job.engine != "transformers" or not job.fuses_modules or shape.fused_qkv:
+        return 0.0
+    matrices = shape.hidden * shape.head_dim * (shape.heads + 2.0 * shape.kv_heads)
+    return matrices * shape.layers * sizing_constants().weights[job.weight_precision].body / 1e9
+
+
 def prefill_share(job: Job) -> float:
     """What is seen of a prompt's passing through a layer, by the version of transformers; all where none is stated."""
     recent = sizing_constants().recent_prefill
-    if job.engine != "transformers" or job.engine_version is None or _older(job.engine_version, recent.since):
+    if job.engine != "transformers" or job.engine_version is None or older(job.engine_version, recent.since):
         return 1.0
     return recent.share.value
 
@@ -40,7 +51,7 @@ def prefill_share(job: Job) -> float:
 def scores_gb(job: Job, shape: Shape) -> float:
     """Scores of a prompt's attention in a layer that does not fuse it, in GB."""
     plain = sizing_constants().plain_code
-    if job.engine != "transformers" or (job.flash_attention and not _older(job.engine_version, plain.eager_before)):
+    if job.engine != "transformers" or (job.flash_attention and not older(job.engine_version, plain.eager_before)):
         return 0.0
     return shape.heads * job.input_tokens**2 * plain.score_bytes / 1e9
 
@@ -48,7 +59,7 @@ def scores_gb(job: Job, shape: Shape) -> float:
 def prompt_logits_gb(job: Job, shape: Shape) -> float:
     """What the head answers for every token of a prompt, in GB, by versions that answer them all."""
     return (
-        _logits_gb(job, shape) if _older(job.engine_version, sizing_constants().plain_code.whole_logits_before) else 0.0
+        _logits_gb(job, shape) if older(job.engine_version, sizing_constants().plain_code.whole_logits_before) else 0.0
     )
 
 
@@ -77,11 +88,6 @@ def cache_twice(job: Job, shape: Shape) -> float:
     if job.engine != "transformers":
         return 0.0
     own_code = job.model is not None and job.model.concatenates_cache
-    if own_code or _older(job.engine_version, sizing_constants().plain_code.tuples_before):
+    if own_code or older(job.engine_version, sizing_constants().plain_code.tuples_before):
         return 1.0
     return 0.5 / shape.layers
-
-
-def _older(version: str | None, than: str) -> bool:
-    numbers, limit = version_numbers(version), version_numbers(than)
-    return numbers is not None and limit is not None and numbers < limit

@@ -140,6 +140,25 @@ class VisionSpeed(FrozenModel):
     reference_px_detection: Banded
 
 
+class Decoder(FrozenModel):
+    """An autoencoder that makes pictures of latents."""
+
+    params_b: float
+    latent: tuple[int, int, int]  # channels, pixels of an edge and frames that become one place
+    flops: float  # for each pixel of a frame
+    attended: float  # FLOPs for each pixel and pixel of a frame
+    bytes: float  # that operators between the products read and write for each pixel, in 16 bits
+
+
+class PromptEncoder(FrozenModel):
+    """An encoder of prompts."""
+
+    params_b: float
+    flops: float  # for each token
+    tokens: int
+    layers: int
+
+
 class DiffusionSpeed(FrozenModel):
     """Image and video generation."""
 
@@ -151,6 +170,11 @@ class DiffusionSpeed(FrozenModel):
     px_per_token: Banded
     frames_per_token: Banded
     video_width_share: Banded
+    decoders: dict[str, Decoder]
+    decoders_source: str
+    text_encoders: dict[str, PromptEncoder]
+    text_encoders_source: str
+    prompt_tokens: Banded
 
 
 class SpeedConstants(FrozenModel):

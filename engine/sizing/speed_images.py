@@ -15,6 +15,7 @@ from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.networks import feature_elements
 from whichgpu.engine.sizing.rows import Floats, Ints, Rows, ceiling
+from whichgpu.engine.sizing.speed_coders import beside_steps, convolving
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_peaks import serving_precisions, training_precisions
 
@@ -88,8 +89,12 @@ def _diffusion_values(job: Job, table: GpuTable, which: Ints, rows: Rows, demand
     most = np.maximum(1.0, ceiling(rows.batch, rows.count))
     if demand.capacity and demand.rate is None:
         most = np.maximum(most, starting / computing)
+    frames = job.frames if job.family == "diffusion_video" else 1
+    beside = beside_steps(job, table, which, passes, _pixels_of(job), frames, pick)
     # A picture takes seconds, so that a queue feeds all copies.
-    server = BatchServer(lambda batch: steps * passes * np.maximum(batch * computing, starting), most, 0.0, rows.count)
+    server = BatchServer(
+        lambda batch: steps * passes * np.maximum(batch * computing, starting) + beside(batch), most, 0.0, rows.count
+    )
     values = batch_values(server, rows.count, rows.batch, demand)
     values["steps_per_s"] = values["samples_per_s"] * steps
     if job.family == "diffusion_image":
@@ -158,7 +163,7 @@ def _denoiser_of(job: Job) -> Denoiser | None:
     native = (model.resolution_px if model else None) or 1024
     video = job.family == "diffusion_video"
     shape = diffusion.video_width_share.value if video else 1.0
-    pixels = job.pixels(shape)
+    pixels = _pixels_of(job)
     tokens = pixels / diffusion.px_per_token.value**2
     if video:
         tokens *= 1 + (job.frames - 1) / diffusion.frames_per_token.value
@@ -171,6 +176,12 @@ def _denoiser_of(job: Job) -> Denoiser | None:
     attention = 0.0 if convolves else 4.0 * layers * width * tokens**2
     # A layer of width h has 24 h^2 FLOPs a token, and keeps 32 h bytes.
     return Denoiser(products, attention, products * 32.0 / (24.0 * width), layers)
+
+
+def _pixels_of(job: Job) -> Any:
+    """Pixels of a picture or a frame."""
+    video = job.family == "diffusion_video"
+    return job.pixels(speed_constants().diffusion.video_width_share.value if video else 1.0)
 
 
 def _passing_s(job: Job, table: GpuTable, pick: Pick) -> Any:
@@ -186,5 +197,4 @@ def _rate(job: Job, table: GpuTable, pick: Pick) -> Any:
     peaks = table.peaks(training_precisions(job) if job.training else serving_precisions(job.weight_precision))
     vision = constants.vision
     use = (vision.conv_training_use if job.training else vision.conv_inference_use).at(pick)
-    reached = np.where(peaks.of_fp32, vision.conv_training_use_fp32.at(pick), use)
-    return peaks.flops * reached * np.minimum(1.0, peaks.share / constants.matmul_share["default"].value)
+    return convolving(peaks, use, pick)

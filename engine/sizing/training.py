@@ -38,7 +38,7 @@ from whichgpu.engine.sizing.training_terms import (
     UNPACKED,
     WEIGHTS,
 )
-from whichgpu.engine.sizing.zero import beside_zero, zero_parts
+from whichgpu.engine.sizing.zero import beside_zero, gathered_bytes, gathered_elements, in_third_stage, zero_parts
 
 
 class Block(NamedTuple):
@@ -50,6 +50,7 @@ class Block(NamedTuple):
     stepped: Any  # parameters whose optimiser state counts here
     layer: Any  # parameters of one layer
     ends: Any = 0.0  # of embedding and head
+    width: float = 0.0  # of the stream between layers
 
 
 def training_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
@@ -73,6 +74,7 @@ def training_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
             (layer_params + end_params) / tensor,
             shape.layer_params / tensor,
             end_params / tensor,
+            shape.hidden,
         )
         workspace, released = trained_states(job, block, rows, parts)
     parts += beside_the_actor(job, shape, rows, _on_rank(job, shape, rows, layer_params, end_params))
@@ -185,10 +187,15 @@ def _frozen(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> None
     layer, root = shape.layer_params * body / tensor / 1e9, end_params * ends / tensor / 1e9
     # FSDP fetches the next layer while one runs, and keeps what is in no layer together all the time.
     fetches, fetched = rows.sharded("fsdp"), 2.0 * layer + root
-    one = max(shape.layer_params * body, shape.embedding * ends) / tensor / 1e9
-    gathered = np.where(fetches, fetched, one)
+    one = max(shape.layer_params * body, shape.embedding * ends) / tensor
+    # An element of what is packed is a byte of several parameters.
+    element = max(1.0, body)
+    whole = gathered_elements(job, frozen * 1e9 / element, one / element, shape.hidden) * element / 1e9
+    deep = in_third_stage(job, rows)
+    gathered = np.where(fetches, fetched, whole)
     spread = (over > 1) & (not job.cpu_offload)
-    frozen = np.minimum(frozen, np.where(fetches, fetched, 2.0 * one)) if job.cpu_offload else frozen / over
+    few = np.where(fetches, fetched, np.where(deep, whole, 2.0 * one / 1e9))
+    frozen = np.minimum(frozen, few) if job.cpu_offload else frozen / over
     on_rank = (layer_params + end_params) / tensor / 1e9
     inputs = (shape.layer_params / tensor / 1e9, weight.body, end_params / tensor / 1e9)
     parts.append(PartColumn(LIVE_LAYER, np.where(spread, gathered, 0.0), inputs, spread))
@@ -253,8 +260,11 @@ def trained_states(job: Job, block: Block, rows: Rows, parts: list[PartColumn]) 
         # Below the third stage only optimiser state and master weights wait in host memory. Above it two layers are on
         # the GPU at a time, with their weights and gradients.
         stay = rows.sharded("zero1", "zero2") | (habits is not None and not habits.shards_weights)
+        # DeepSpeed keeps further layers gathered.
         both = per.weights + per.gradients
-        live = np.minimum(block.params, 2.0 * block.largest) * both / 1e9
+        two = np.minimum(block.params, 2.0 * block.largest) * both
+        deep = gathered_bytes(job, block.params, block.largest, block.width)
+        live = np.where(in_third_stage(job, rows), deep, two) / 1e9
         weights = np.where(stay, count * per.weights, live)
         inputs = (count, np.where(stay, per.weights, both), np.where(stay, 1, over_weights))
         parts.append(PartColumn(WEIGHTS, weights, inputs))
@@ -271,12 +281,12 @@ def trained_states(job: Job, block: Block, rows: Rows, parts: list[PartColumn]) 
     stepped = block.stepped / 1e9
     state = (stepped * per.optimizer + block.embeddings * per.embedding_extra / 1e9) / over_states
     parts.append(PartColumn(OPTIMIZER, state, (stepped, job.optimizer, per.optimizer, over_states)))
-    gathers, gathered = over_weights > 1, training.largest_layer_bytes.value
+    gathers = over_weights > 1
     wide = 2.0 if job.recipe == "fp32" else 1.0
     # FSDP fetches the next layer while one has its gradients, and keeps what is in no layer together all the time.
     fetched = wide * (block.layer * training.fetched_layer_bytes.value + block.ends * 2.0) / 1e9
-    live = np.where(rows.sharded("fsdp"), fetched, block.largest * gathered / 1e9)
-    layer_inputs = (block.layer / 1e9, gathered, block.ends / 1e9)
+    live = np.where(rows.sharded("fsdp"), fetched, gathered_bytes(job, block.params, block.largest, block.width) / 1e9)
+    layer_inputs = (block.layer / 1e9, per.weights, block.ends / 1e9)
     parts.append(PartColumn(LIVE_LAYER, np.where(gathers, live, 0.0), layer_inputs, gathers))
     workspace: Any = 0.0
     if not job.optimizer_in_backward and (habits is None or habits.foreach) and job.optimizer in {"adamw", "lamb"}:

@@ -79,10 +79,10 @@ ROLLOUT = TermKind(
 )
 LIVE_LAYER = TermKind(
     "gathered_layer",
-    "parameters of the largest layer x bytes, gathered while it runs; under FSDP two layers, the gradients of one as"
-    " they are and as they are sent, and embedding and head",
+    "under ZeRO-3 the parameters that stay gathered and the gradients of a layer x bytes; under FSDP two layers, the"
+    " gradients of one as they are and as they are sent, and embedding and head",
     ("parameters_b", "bytes_per_parameter", "embedding_and_head_b"),
-    "DeepSpeed runtime/zero/stage3.py estimator; PyTorch FSDP documentation, BackwardPrefetch",
+    "DeepSpeed runtime/zero/partitioned_param_coordinator.py; PyTorch FSDP documentation, BackwardPrefetch",
 )
 ACTIVATIONS = TermKind(
     "activations",
@@ -112,7 +112,7 @@ MASTER_COPY = TermKind(
 )
 BUCKETS = TermKind(
     "buckets",
-    "two buckets of gradients on their way x 2 bytes; one of the squared width in the third stage",
+    "two buckets of gradients on their way x 2 bytes; in the third stage one and what of it is sent",
     ("data_ranks",),
     "DeepSpeed 0.15.4 runtime/zero/stage_1_and_2.py, ipg_buffer; transformers integrations/deepspeed.py",
 )

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 
+def older(version: str | None, than: str) -> bool:
+    """Whether a version is known to come before another."""
+    numbers, limit = version_numbers(version), version_numbers(than)
+    return numbers is not None and limit is not None and numbers < limit
+
+
 def version_numbers(text: str | None) -> tuple[int, ...] | None:
     """A version as numbers that compare; None where there is none to read."""
     if not text:

@@ -1,4 +1,4 @@
-"""What DeepSpeed's ZeRO allocates beside weights, gradients and optimiser state: buckets, flat gradients of a step."""
+"""What DeepSpeed's ZeRO allocates beside a rank's states: gathered weights, buckets, flat gradients."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.constants_of_training import ThirdStage
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import PartColumn
 from whichgpu.engine.sizing.rows import Rows
+from whichgpu.engine.sizing.states import state_bytes
 from whichgpu.engine.sizing.training_terms import BUCKETS, FLAT_GRADIENTS, MASTER_COPY
 
 
@@ -24,16 +26,47 @@ class Beside(NamedTuple):
     copy: Any = _NOTHING
 
 
-def beside_zero(job: Job, rows: Rows, trained: Any, hidden: int) -> Beside:
+def in_third_stage(job: Job, rows: Rows) -> Any:
+    """Where DeepSpeed gathers weights: in the third stage, which is also what its offload of weights is part of."""
+    alone = job.cpu_offload and job.framework == "deepspeed" and not job.sharding
+    return rows.sharded("zero3") | alone
+
+
+def gathered_elements(job: Job, on_rank: Any, largest: Any, width: float) -> Any:
+    """Parameters of ``on_rank`` that the third stage holds whole at a time: gathered ahead, and kept for what follows.
+
+    A module keeps its weights where others come to less than a stated number until it is used again. Where the backward
+    pass begins those are the last modules up to half of that, as the way there and back is twice as long.
+    """
+    stage = _third_stage(job)
+    ahead = 0.9 * width * width if stage.prefetch_elements is None else stage.prefetch_elements
+    return np.minimum(on_rank, np.maximum(0.5 * stage.reuse_elements, largest) + ahead)
+
+
+def gathered_bytes(job: Job, on_rank: Any, largest: Any, width: float) -> Any:
+    """Bytes of trained weights that the third stage holds whole, and of the gradients of a layer."""
+    per = state_bytes(job)
+    return gathered_elements(job, on_rank, largest, width) * per.weights + largest * per.gradients
+
+
+def _third_stage(job: Job) -> ThirdStage:
+    training = sizing_constants().training
+    habits = training.frameworks.get(job.framework or "")
+    return training.zero.third_stage["auto" if habits is None else habits.third_stage]
+
+
+def beside_zero(job: Job, rows: Rows, trained: Any, hidden: float) -> Beside:
     """What ZeRO takes beside the states of so many ``trained`` parameters on a rank.
 
     A step casts the rank's gradients into one flat tensor: in the first two stages all of them at once, in the third
-    those of a group of parameters at a time.
+    those of a group of parameters at a time. Under offload that happens in host memory; of the third stage the bucket
+    of gradients stays, which is there from the beginning, and what of it is sent.
     """
     habits = sizing_constants().training.frameworks.get(job.framework or "")
     megatron = habits is not None and not habits.shards_weights
-    staged, third = rows.sharded("zero1", "zero2", "zero3"), rows.sharded("zero3")
-    if job.cpu_offload or megatron or not np.any(staged):
+    third = in_third_stage(job, rows)
+    staged = third | (rows.sharded("zero1", "zero2") & (not job.cpu_offload))
+    if megatron or not np.any(staged):
         return Beside()
     zero = sizing_constants().training.zero
     element = 4.0 if job.recipe == "fp32" else 2.0
@@ -41,10 +74,13 @@ def beside_zero(job: Job, rows: Rows, trained: Any, hidden: int) -> Beside:
     group = np.where(third, np.minimum(whole, zero.group_parameters), whole)
     # Beside the cast there is the flat tensor that it is made of; in 32 bits nothing is cast.
     each = element if job.recipe == "fp32" else element + 4.0
-    bucket = np.where(third, 1.0 * hidden * hidden, 2.0 * zero.bucket_elements)
+    own = _third_stage(job).bucket_elements
+    one = 1.0 * hidden * hidden if own is None else own
+    bucket = np.where(third, one + np.minimum(one, trained), 2.0 * zero.bucket_elements)
     # The partition that the optimiser steps is a clone of the weights, whatever their type; of 16 bits it is counted.
     copy = whole * (4.0 if job.recipe == "fp32" else 0.0)
-    found = (bucket * element, group * each, copy)
+    stepped = 0.0 if job.cpu_offload else 1.0
+    found = (bucket * element, group * each * stepped, copy * stepped)
     return Beside(*(np.where(staged, value / 1e9, 0.0) for value in found))
 
 

@@ -72,6 +72,8 @@ PICTURES = [
     ("yolov5s", "yolov5s"),
     ("yolov8n-seg.pt", "yolov8n-seg"),
     ("YOLOv7", "yolov7"),
+    ("YOLOv5-m", "yolov5m"),
+    ("pythia-70m", "pythia-70m"),
     ("yolov10x", "yolov10x"),
     ("PekingU/rtdetr_r50vd", "rt-detr-r50"),
     ("facebook/detr-resnet-50", "detr-resnet-50"),

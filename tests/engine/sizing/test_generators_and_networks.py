@@ -233,3 +233,16 @@ def test_parts_under_offload_are_there_with_their_own_maps():
     facts = {**INFER, "weight_precision": "bf16", "cpu_offload": True, "concurrency": 4, "image_px": 512}
     sliced = estimate(FLUX, **facts, sliced_decoding=True).per_gpu_gb
     assert sliced == pytest.approx(estimate(FLUX, **{**facts, "concurrency": 1}).per_gpu_gb, rel=0.05)
+
+
+def test_a_network_that_trains_at_many_sizes_takes_what_the_largest_pictures_take():
+    spec = ModelSpec(id="y", name="y", kind="detection", params_b=0.05, gmacs_per_image=78.0, resolution_px=640)
+    facts = {"task": "full_finetuning", "batch_size_per_gpu": 8, "image_px": 640, "model_family": "vision"}
+
+    def maps(model, **more):
+        found = estimate_memory(job_from_facts(facts | more, model), CARD, Layout())
+        return found.breakdown["activations"]
+
+    wide = replace(spec, trains_px_above=160)
+    assert maps(wide) == pytest.approx(maps(spec) * (800 / 640) ** 2)
+    assert maps(wide, task="inference", concurrency=8) == maps(spec, task="inference", concurrency=8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.core import locate
@@ -90,3 +91,18 @@ def test_other_engines_have_no_joined_layers():
     served = breakdown(model, input_tokens=32000, context_tokens=32001, serving_engine="vllm")
     plain = breakdown(KNOWLEDGE.models["llama-3.1-8b"], input_tokens=32000, context_tokens=32001, serving_engine="vllm")
     assert served["activations"] == plain["activations"]
+
+
+def test_modules_that_are_fused_as_they_are_loaded_lie_beside_those_they_are_made_of():
+    """AutoAWQ: query, key and value of all layers; a long prompt takes more, at another time."""
+
+    def maps(tokens, model=LLAMA, **facts):
+        told = {"weight_precision": "awq-int4", "input_tokens": tokens, "context_tokens": tokens + 1, **facts}
+        return breakdown(model, **told)["activations"]
+
+    matrices = 32 * 4096 * (4096 + 2 * 1024) * sizing_constants().weights["awq-int4"].body / 1e9
+    assert maps(64, fuses_modules=True) == pytest.approx(matrices)
+    assert maps(64) < 0.2 * matrices
+    assert maps(32768, fuses_modules=True) == maps(32768) > matrices
+    one = replace(LLAMA, fused_qkv=True)  # There is nothing to join.
+    assert maps(64, one, fuses_modules=True) == maps(64, one)

@@ -75,9 +75,10 @@ def test_who_splits_a_model_interleaves_its_stages_and_recomputes_little() -> No
 
 def test_a_picture_takes_its_steps_and_passes() -> None:
     facts: Facts = {"task": "inference", "concurrency": 1, "image_px": 1024}
-    twenty, forty = (values(job({**facts, "denoising_steps": steps}, "sdxl-base-1.0")) for steps in (20, 40))
-    assert forty["latency_ms"] == pytest.approx(2 * twenty["latency_ms"])
-    assert forty["steps_per_s"] == pytest.approx(twenty["steps_per_s"])
+    twenty, forty, eighty = (
+        values(job({**facts, "denoising_steps": steps}, "sdxl-base-1.0"))["latency_ms"] for steps in (20, 40, 80)
+    )
+    assert eighty - forty == pytest.approx(2 * (forty - twenty))
     # Guidance is distilled into FLUX.1: its 50 steps are 50 evaluations. 12 s in diffusers on an H100.
     flux = values(job({**facts, "weight_precision": "bf16"}, "flux.1-dev"))
     assert 6_000 < flux["latency_ms"] < 18_000
@@ -86,8 +87,8 @@ def test_a_picture_takes_its_steps_and_passes() -> None:
 def test_pictures_made_together_wait_for_each_other() -> None:
     facts: Facts = {"task": "inference", "image_px": 1024}
     one, eight = (values(job({**facts, "concurrency": several}, "flux.1-dev")) for several in (1, 8))
-    assert eight["latency_ms"] == pytest.approx(8 * one["latency_ms"])
-    assert eight["images_per_s"] == pytest.approx(one["images_per_s"])
+    assert 7 * one["latency_ms"] < eight["latency_ms"] < 8 * one["latency_ms"]  # Prompts are encoded together.
+    assert eight["images_per_s"] == pytest.approx(one["images_per_s"], rel=0.01)
 
 
 def test_one_denoiser_may_make_pictures_or_clips() -> None:

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from whichgpu.engine.catalogue.model import Gpu, ModelSpec, Moe
 from whichgpu.engine.sizing import Layout, MemoryEstimate, estimate_memory, job_from_facts
+from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.learning import adapter_params
 from whichgpu.engine.sizing.shape import shape_of
 
@@ -65,19 +66,37 @@ def test_sharding_spreads_the_states(sharding, bytes_each):
     assert states(found) == pytest.approx(PARAMS_B * bytes_each, rel=1e-3)
 
 
-def test_full_sharding_gathers_the_largest_layer():
+def kept_gathered(shape, settings="auto"):
+    """Parameters of the third stage: the last ones up to half of the distance of reuse, and the next nine tenths."""
+    stage = sizing_constants().training.zero.third_stage[settings]
+    return max(stage.reuse_elements / 2, shape.layer_params) + 0.9 * shape.hidden**2
+
+
+def test_full_sharding_keeps_the_last_layers_gathered_and_the_gradients_of_one():
     shape = shape_of(LLAMA_7B, None)
     assert shape is not None
     found = estimate(Layout(data=8, sharding="zero3"))
-    assert found.breakdown["gathered_layer"] == pytest.approx(4 * shape.layer_params / 1e9)
+    expected = 2 * kept_gathered(shape) + 2 * shape.layer_params
+    assert found.breakdown["gathered_layer"] == pytest.approx(expected / 1e9)
     assert "gathered_layer" not in estimate(Layout(data=8, sharding="zero2")).breakdown
+
+
+def test_without_a_distance_of_reuse_one_layer_is_gathered():
+    shape = shape_of(LLAMA_7B, None)
+    assert shape is not None
+    found = estimate(Layout(data=8, sharding="zero3"), training_framework="axolotl")
+    expected = 2 * kept_gathered(shape, "axolotl") + 2 * shape.layer_params
+    assert found.breakdown["gathered_layer"] == pytest.approx(expected / 1e9)
+    assert expected < 2 * kept_gathered(shape)
 
 
 # DeepSpeed's estimator for 70.55 B parameters at 18 bytes, GiB per GPU on 8 to 64 GPUs; Megatron's recipe is the same.
 @pytest.mark.parametrize(("count", "gib"), [(8, 151.8), (16, 77.8), (32, 40.9), (64, 22.4)])
 def test_states_of_a_70b_agree_with_deepspeeds_estimator(count, gib):
     found = estimate(Layout(data=count, sharding="zero3"), LLAMA_70B, training_framework="megatron")
-    computed = states(found) + found.breakdown["gathered_layer"]
+    shape = shape_of(LLAMA_70B, None)
+    assert shape is not None
+    computed = states(found) + 4 * shape.embedding / 1e9  # The estimator counts its largest layer at 4 bytes.
     assert computed / 1.073741824 == pytest.approx(gib, rel=0.01)
 
 
@@ -131,8 +150,6 @@ def test_fsdp_holds_two_layers_the_gradients_of_one_twice_and_what_is_in_no_laye
     ends = 2 * 32000 * 4096
     layer = (PARAMS_B * 1e9 - ends) / 32
     assert found == pytest.approx((8 * layer + 2 * ends) / 1e9, rel=1e-3)
-    zero = estimate(Layout(data=8, sharding="zero3"), seq_len_tokens=512).breakdown["gathered_layer"]
-    assert zero == pytest.approx(4 * layer / 1e9, rel=1e-3)
 
 
 def test_gradients_of_a_single_micro_batch_are_not_beside_its_loss():
@@ -357,3 +374,16 @@ def test_gptq_matrices_are_kept_unpacked_where_autograd_goes_through_them(checkp
     )
     shape = shape_of(LLAMA_7B, None)
     assert gptq - awq == pytest.approx(layers * 2 * shape.layer_params / 1e9, rel=0.001)
+
+
+def test_an_old_pytorch_does_not_fuse_attention_and_holds_every_kernel():
+    facts = {"seq_len_tokens": 4096, "gradient_checkpointing": "none"}
+    context = sizing_constants().context
+    old, later, new = (estimate(pytorch_version=version, **facts) for version in ("1.10.2", "1.13.1", "2.4"))
+    eager = estimate(flash_attention=False, **facts)
+    assert old.breakdown["activations"] == later.breakdown["activations"] == eager.breakdown["activations"]
+    assert new.breakdown["activations"] == estimate(**facts).breakdown["activations"] < eager.breakdown["activations"]
+    assert old.breakdown["context"] == pytest.approx(context.eager_gib * 1.073741824)
+    assert later.breakdown["context"] == new.breakdown["context"] < old.breakdown["context"]
+    stated = estimate(pytorch_version="1.13.1", flash_attention=True, **facts)  # By a package beside it.
+    assert stated.breakdown["activations"] == new.breakdown["activations"]

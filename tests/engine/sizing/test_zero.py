@@ -61,6 +61,33 @@ def test_nothing_of_the_kind_elsewhere(stage, ranks, facts):
     assert flat(stage, ranks, **facts) == 0.0
 
 
+def bucket(stage, ranks, **facts):
+    return sum(value for formula, value in summands(stage, ranks, **facts).items() if formula.startswith("two buckets"))
+
+
+def test_the_third_stage_has_one_bucket_as_large_as_its_configuration_says():
+    """What of it is sent is copied; frameworks that fill in ``auto`` have the squared width."""
+    plain = sizing_constants().training.zero.third_stage["plain"].bucket_elements
+    assert bucket("zero3", 4) == pytest.approx(2 * 2 * plain / 1e9)
+    assert bucket("zero3", 4, training_framework="transformers") == pytest.approx(2 * 2 * MODEL.hidden**2 / 1e9)
+
+
+@pytest.mark.parametrize("ranks", [1, 4])
+def test_offload_leaves_the_bucket_and_the_last_layers_on_the_gpu(ranks):
+    """Weights, moments and the step itself wait in host memory; one GPU is told to offload by DeepSpeed too."""
+    zero = sizing_constants().training.zero.third_stage["plain"]
+    found = estimate("zero3", ranks, cpu_offload=True)
+    assert bucket("zero3", ranks, cpu_offload=True) == bucket("zero3", ranks)
+    assert flat("zero3", ranks, cpu_offload=True) == 0.0
+    kept = 2 * (zero.reuse_elements / 2 + zero.prefetch_elements)
+    gradients = 2 * MODEL.vocab * MODEL.hidden  # of the largest matrix
+    assert found.breakdown["weights"] == pytest.approx((max(kept, gradients) + gradients) / 1e9, rel=0.08)
+    adapted = {"task": "peft_finetuning", "peft_method": "lora"}
+    assert estimate("zero3", ranks, cpu_offload=True, **adapted).breakdown["weights"] == pytest.approx(
+        max(kept, gradients + 2 * zero.prefetch_elements) / 1e9, rel=0.02
+    )
+
+
 def test_the_flat_gradients_take_turns_with_activations_that_are_given_back_where_a_card_is_full():
     """What is held of both while there is room is in the band's high end."""
     short, long = (estimate("zero2", 4, seq_len_tokens=tokens) for tokens in (16, 4096))

@@ -1,0 +1,49 @@
+"""Which traced part a generator's own is: by latent space, dimensions and size, which siblings share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Protocol, TypeVar
+
+from whichgpu.engine.catalogue import ModelSpec
+from whichgpu.engine.sizing.constants import Denoiser, sizing_constants
+
+
+#: Parts of one architecture are as large to this share, where nothing else tells them apart.
+SAME_SIZE = 0.01
+#: Of the same dimensions, one may hold two of another (experts by noise), or further blocks.
+_SAME_DIMENSIONS = math.log(2.1)
+
+
+class _HasSize(Protocol):
+    @property
+    def params_b(self) -> float: ...
+
+
+_Sized = TypeVar("_Sized", bound=_HasSize)
+
+
+def traced_denoiser(model: ModelSpec | None, denoiser_b: float) -> Denoiser | None:
+    """The denoiser that was traced and has the architecture of the model's; None where none has."""
+    if model is None:
+        return None
+    space = latent_space(model)
+    alike = [one for one in sizing_constants().diffusion.denoisers.values() if space in {None, one.latent}]
+    if model.hidden and model.layers:
+        same = [one for one in alike if (one.hidden, one.layers) == (model.hidden, model.layers)]
+        return nearest(same, denoiser_b, _SAME_DIMENSIONS)
+    return nearest(alike, denoiser_b, SAME_SIZE)
+
+
+def latent_space(model: ModelSpec) -> tuple[int, int, int] | None:
+    """Channels, and the pixels of an edge and frames that become one place."""
+    latent = model.latent
+    return (latent.channels, latent.spatial, latent.temporal) if latent is not None else None
+
+
+def nearest(parts: Iterable[_Sized], size_b: float, within: float) -> _Sized | None:
+    """The part whose size is nearest, if it is within so much in logarithms."""
+    by_size = [(abs(math.log(part.params_b / size_b)), place, part) for place, part in enumerate(parts) if size_b > 0]
+    found = min(by_size, default=None)
+    return found[2] if found is not None and found[0] <= within else None
