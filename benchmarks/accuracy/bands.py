@@ -2,7 +2,7 @@
 
 A measurement lies so many times the way from the estimate to the end of its band, in logarithms. For each kind of job
 the ends are stretched until the wanted share of runs lies inside (a conformal band), wider where facts are open. The
-residuals are those of runs whose source had no part in any constant (``left_out.py``). Judged are the bands with each
+residuals are those of runs whose source had no part in any constant. Judged are the bands with each
 source left out of the stretching as well.
 """
 
@@ -23,7 +23,7 @@ import yaml
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1])]
 
-from left_out import answers_left_out
+from asking import sizes
 from mapping import line_of
 from reference import published_runs, released_runs
 from scores import MemoryScore, memory_score
@@ -80,7 +80,7 @@ def residuals(rows: Iterable[dict[str, Any]]) -> list[Residual]:
     kept = [row for row in rows if "memory_error" in row["suites"]]
     lines = [line_of(row) for row in kept]
     found = []
-    for row, line, answer in zip(kept, lines, answers_left_out(kept, lines), strict=True):
+    for row, line, answer in zip(kept, lines, sizes(lines), strict=True):
         if "error" not in answer:
             found.append(residual_of(memory_score(row, answer), line))
     return found

@@ -15,8 +15,8 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1])]
 
+from asking import sizes
 from bands import Residual, inside_left_out, residual_of
-from left_out import answers_left_out, fitted
 from mapping import line_of
 from reference import published_runs, released_runs, runs_of
 from scores import FitScore, fit_score, median_like_error, memory_score, share
@@ -56,11 +56,11 @@ class Judged:
 
 
 def judge(rows: list[dict[str, Any]], *, apart: bool = False) -> Judged:
-    """Ask for every row; rows kept apart meet the constants and bands as they are shipped."""
+    """Ask for every row; rows kept apart meet the bands as they are shipped, others those that other sources make."""
     kept = [row for row in rows if set(row["suites"]) & {"memory_error", "feasibility"}]
     lines = [line_of(row) for row in kept]
     found, fits, refused = [], [], []
-    for row, line, answer in zip(kept, lines, answers_left_out(kept, lines, apart=apart), strict=True):
+    for row, line, answer in zip(kept, lines, sizes(lines), strict=True):
         if "error" in answer:
             refused.append((row["id"], answer["error"]["message"]))
             continue
@@ -80,7 +80,6 @@ def page(judged: Judged) -> str:
         "### Bars\n\n" + _table("bar|asked|found|", _bars(judged, trusted)),
         "### By kind of job\n\n" + _table(_HEAD.format("job, trust"), _groups(judged)),
         "### By source\n\n" + _table(_HEAD.format("source"), _by(judged, lambda residual: residual.score.source)),
-        "### Constants that rest on rows\n\n" + _table("constant|value|without them|rows of", _constants()),
         "### Verdicts that were wrong\n\n" + _table("row|job|kind|needed GB|there GB", _verdicts(judged.fits)),
         "### Rows, misses first\n\n" + _table("row|trust|measured GB|this tool|error|in the band", _rows(judged)),
         "### Refused\n\n" + _table("row|why", judged.refused),
@@ -131,14 +130,6 @@ def _by(judged: Judged, name_of: Callable[[Residual], str]) -> list[tuple[object
     return rows
 
 
-def _constants() -> list[tuple[object, ...]]:
-    return [
-        (path, constant.value, "chosen by the others" if len(constant.rests_on) > 1 else constant.prior, sources)
-        for path, constant in fitted().items()
-        for sources in (", ".join(constant.rests_on),)
-    ]
-
-
 def _verdicts(fits: list[FitScore]) -> list[tuple[object, ...]]:
     wrong = [score for score in fits if not score.right and score.kind in {"fits", "memory", "oom"}]
     return [
@@ -172,10 +163,10 @@ def _table(head: str, rows: Iterable[Iterable[object]]) -> str:
 _HEAD = "{}|rows|median error, like for like|signed|inside the band|median width"
 _ABOUT = """## Each run judged without its own source
 
-Both files of published runs, 871 rows of which those that state memory or feasibility are asked for. Where a constant
-rests on the rows of a source, those rows meet the value that the other sources choose, or what is known elsewhere.
-Their bands are those that the runs of all other sources make. Left out are constants and bands: the form of the
-formulas was mended with these rows in sight, so that sources nobody has read may be missed by more.
+Both files of published runs, 871 rows of which those that state memory or feasibility are asked for. No constant of
+memory has its value from rows: all are counted in code, traced or quoted, each with its source. Bands do rest on rows: a
+row's is the one that the runs of all other sources make. The form of the formulas was mended with these rows in sight,
+so that sources nobody has read may be missed by more.
 """
 
 

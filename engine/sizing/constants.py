@@ -68,13 +68,6 @@ class FusedExperts(FrozenModel):
     source: str
 
 
-class RecentPrefill(FrozenModel):
-    """From a version on, a prompt's passing through a layer is hardly seen in the peak."""
-
-    since: str
-    share: Constant
-
-
 class Context(FrozenModel):
     """The driver's context on one GPU, GiB."""
 
@@ -239,7 +232,6 @@ class SizingConstants(FrozenModel):
     kv_source: str
     engines: dict[str, tuple[EngineReserve, ...]]
     large_card_gb: Constant
-    recent_prefill: RecentPrefill
     plain_code: PlainCode
     joined_caches: Constant
     joined_caches_most: Constant

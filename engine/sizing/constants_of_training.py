@@ -10,8 +10,6 @@ class Constant(FrozenModel):
 
     value: float
     source: str
-    rests_on: tuple[str, ...] = ()  # published sources whose rows it was chosen on; none: it is counted or quoted
-    prior: float | None = None  # what is taken where the rows of those sources are left out; None: it stays
 
 
 class Recipe(FrozenModel):

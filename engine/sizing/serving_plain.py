@@ -40,14 +40,6 @@ def joined_matrices_gb(job: Job, shape: Shape) -> float:
     return matrices * shape.layers * sizing_constants().weights[job.weight_precision].body / 1e9
 
 
-def prefill_share(job: Job) -> float:
-    """What is seen of a prompt's passing through a layer, by the version of transformers; all where none is stated."""
-    recent = sizing_constants().recent_prefill
-    if job.engine != "transformers" or job.engine_version is None or older(job.engine_version, recent.since):
-        return 1.0
-    return recent.share.value
-
-
 def scores_gb(job: Job, shape: Shape) -> float:
     """Scores of a prompt's attention in a layer that does not fuse it, in GB."""
     plain = sizing_constants().plain_code
