@@ -164,9 +164,9 @@ _HEAD = "{}|rows|median error, like for like|signed|inside the band|median width
 _ABOUT = """## Each run judged without its own source
 
 Both files of published runs, 871 rows of which those that state memory or feasibility are asked for. No constant of
-memory has its value from rows: all are counted in code, traced or quoted, each with its source. Bands do rest on rows: a
-row's is the one that the runs of all other sources make. The form of the formulas was mended with these rows in sight,
-so that sources nobody has read may be missed by more.
+memory has its value from rows: all are counted in code, traced or quoted, each with its source. Bands do rest on
+rows: a row's is the one that the runs of all other sources make. The form of the formulas was mended with these rows in
+sight, so that sources nobody has read may be missed by more.
 """
 
 

@@ -54,8 +54,10 @@ _ENGINES = (
 
 def line_of(row: Row) -> Line:
     """The size line of a published run: its id, facts, GPU and count; a run of our own states it itself."""
-    if "line" in row:
-        return dict(row["line"])
+    return dict(row["line"]) if "line" in row else _read(row)
+
+
+def _read(row: Row) -> Line:
     facts, hardware = row["facts"], row.get("hardware", {})
     task = facts["task"]
     line: Line = {

@@ -21,6 +21,11 @@ def released_runs() -> list[dict[str, Any]]:
     return _runs("released_runs")
 
 
+def own_runs() -> list[dict[str, Any]]:
+    """What was measured for this project (``benchmarks/measured``): no constant has seen them."""
+    return _runs("own_runs")
+
+
 def _runs(name: str) -> list[dict[str, Any]]:
     return runs_of(DATA / f"{name}.jsonl")
 

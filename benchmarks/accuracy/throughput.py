@@ -24,11 +24,12 @@ import part_times
 from asking import sizes
 from held_out import HeldOut, held_out
 from mapping import line_of
-from reference import published_runs, released_runs
+from reference import own_runs, published_runs, released_runs
 from scores import SpeedScore, share, speed_score
 
 
 NEAR, FAR = 1.3, 2.0
+_OWN = "whichgpu"
 BARS = {"near": 55.0, "far": 88.0}
 _RATES = ("tokens_per_s", "tokens_per_s_per_gpu", "samples_per_s", "s_per_iter", "latency_s")
 
@@ -49,7 +50,7 @@ class Compared:
 
 def compared() -> list[Compared]:
     """Every row with a speed."""
-    rows = [row for row in (*published_runs(), *released_runs()) if _states_a_speed(row)]
+    rows = [row for row in (*published_runs(), *released_runs(), *own_runs()) if _states_a_speed(row)]
     found = []
     for row, answer in zip(rows, sizes(line_of(row) for row in rows), strict=True):
         score = None if "error" in answer else speed_score(row, answer)
@@ -71,7 +72,8 @@ def _why_not(row: dict[str, Any]) -> str:
 def report(found: list[Compared], left_out: list[HeldOut]) -> str:
     """The page as Markdown."""
     counted = [item.score for item in found if item.counts and item.score]
-    beside = [item.score for item in found if not item.counts and item.score]
+    own = [item.score for item in found if item.score and item.score.source == _OWN]
+    beside = [item.score for item in found if not item.counts and item.score and item.score.source != _OWN]
     parts = [
         _ABOUT,
         "## Bars\n\n" + _bars(counted),
@@ -86,6 +88,7 @@ def report(found: list[Compared], left_out: list[HeldOut]) -> str:
         parts.append(_ABOUT_HELD_OUT + _table(_HELD_OUT_HEAD, [*rows, *_pooled(left_out)]))
     parts += [
         part_times.page(),
+        _ABOUT_OWN + _table(_HEAD.format("job, trust"), _groups(own)) + "\n\n" + _rows(own),
         _ABOUT_BESIDE + _table(_HEAD.format("job, trust"), _groups(beside)),
         "## Rows that count, misses first\n\n" + _rows(counted),
         "## Rows beside them, misses first\n\n" + _rows(beside),
@@ -167,6 +170,13 @@ _ABOUT_HELD_OUT = """## With a source left out
 
 For each source the constants of its group are chosen anew on all other sources (each by turns over five values about
 the shipped one, by the mean of |log ratio|, sources weighing the same), and its own rows are computed with them.
+
+"""
+_ABOUT_OWN = """## Runs of our own
+
+Steps and pictures on an H100 80 GB (`benchmarks/measured`), which no constant has seen and no bar counts: small batches
+under the Trainer of transformers, PyTorch's own kernels started one by one, one rank of `torchrun`. Published rates are
+of batches that fill a card and of code that was made fast; these are below them.
 
 """
 _ABOUT_BESIDE = """## Rows that do not count

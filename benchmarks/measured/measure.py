@@ -30,15 +30,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 warnings.simplefilter("ignore")
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"  # Asking whether there is a GPU must not begin to use it.
-# DeepSpeed and torch.distributed on one GPU.
-for name, value in (
-    ("RANK", "0"),
-    ("LOCAL_RANK", "0"),
-    ("WORLD_SIZE", "1"),
-    ("MASTER_ADDR", "127.0.0.1"),
-    ("MASTER_PORT", "29577"),
-):
-    os.environ.setdefault(name, value)
+# One rank, as torchrun starts it: DeepSpeed asks for it. Trainers then wrap a model for several ranks.
+_RANK = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29577"}
 
 import diffusers
 import generators
@@ -165,6 +158,8 @@ def _measured(cell: Cell, layers: int | None) -> dict[str, Any]:
     on_gpu = torch.cuda.is_available()
     try:
         torch.manual_seed(7)
+        if cell.needs == "deepspeed":
+            os.environ.update(_RANK)
         run = _KINDS[cell.kind](cell.model, cell.how, layers)
         if on_gpu:
             torch.cuda.synchronize()

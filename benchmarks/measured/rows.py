@@ -38,12 +38,20 @@ def row_of(found: Found) -> dict[str, Any]:
     how, gpu = found["how"], found["machine"]["gpu"]
     task = _METHODS[how["method"]] if found["kind"] == "train" else _TASKS[found["kind"]]
     name, memory = _GPU[gpu]
-    line = {"id": found["id"], "gpu": _CARD[gpu], "count": 1, "model_name": found["model"], **_LINES[found["kind"]](how)}
+    line = {
+        "id": found["id"],
+        "gpu": _CARD[gpu],
+        "count": 1,
+        "model_name": found["model"],
+        **_LINES[found["kind"]](how),
+    }
     measured = {
         "memory_gb": round(found["allocated_gb"] - found.get("left_gb", 0.0), 4),
         "memory_metric": "torch.cuda.max_memory_allocated",
         "memory_scope": "per_gpu",
-        "other": {name: found[name] for name in ("allocated_gb", "reserved_gb", "outside_gb", "left_gb") if name in found},
+        "other": {
+            name: found[name] for name in ("allocated_gb", "reserved_gb", "outside_gb", "left_gb") if name in found
+        },
     }
     measured |= {"s_per_iter": found["s_per_step"]} if "s_per_step" in found else {}
     if found["kind"] == "generator":
@@ -60,7 +68,8 @@ def row_of(found: Found) -> dict[str, Any]:
         "ran_on_hardware": True,
         "evidence": "measured",
         "judge": ["memory", "feasibility"],
-        "trust": "A",
+        # What runs before it in its process left behind may have gone while it ran.
+        "trust": "B" if found.get("left_gb") else "A",
         "derived": {},
         "suites": ["memory_error", "feasibility"],
     }
@@ -79,7 +88,10 @@ def _trained(how: Line) -> Line:
     if how.get("zero"):
         line |= {"sharding": f"zero{how['zero']}", "cpu_offload": True, "training_framework": "deepspeed"}
     if how.get("weights") == "fp32":
-        return line | {"weight_precision": "fp32", "compute_precision": "mixed" if how.get("autocast", True) else "fp32"}
+        return line | {
+            "weight_precision": "fp32",
+            "compute_precision": "mixed" if how.get("autocast", True) else "fp32",
+        }
     return line | {"weight_precision": "bf16", "compute_precision": "bf16"}
 
 

@@ -131,6 +131,7 @@ class Denoiser(FrozenModel):
     kept: KeptByDenoiser
     checkpointed: float | None = None  # of a UNet: bytes for each pixel under full checkpointing
     scores: float = 0.0  # of a UNet: attention's scores for each pixel and pixel of the picture
+    blocks: int = 0  # of a UNet: of attention and of convolutions, one after the other
     decodes_wide: bool = False  # its autoencoder overflows in fp16, so that pipelines decode in 32 bits
 
 

@@ -70,7 +70,7 @@ _PREFILL = TermKind(
     " of eager attention; at least what a step holds of the cache twice; a third of it and of the cache where layers"
     " join a prompt's caches",
     ("sequences", "input_tokens", "hidden", "intermediate", "tensor"),
-    "gate, up and product of one layer live at once, as traced, and as nine runs of transformers 5.17 on an H100 have it;"
+    "gate, up and product of one layer live at once, as traced, and as runs of transformers 5.17 on an H100 have it;"
     " up to 4.44 what the head answers for all tokens, where that is more",
 )
 _OUTSIDE = TermKind(

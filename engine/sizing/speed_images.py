@@ -11,6 +11,7 @@ from whichgpu.engine.sizing.batching import BatchServer, batch_values
 from whichgpu.engine.sizing.composed import composed_network
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.demand import Demand
+from whichgpu.engine.sizing.generator_parts import traced_denoiser
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.networks import feature_elements
@@ -78,14 +79,15 @@ def _diffusion_values(job: Job, table: GpuTable, which: Ints, rows: Rows, demand
         return {}
     diffusion, model = speed_constants().diffusion, job.model
     computing = _evaluation_s(job, denoiser, table, pick)[which]
+    starting = denoiser.layers * diffusion.launch_us_per_layer.at(TURNED[pick]) * 1e-6
     if job.training:
-        # A trainer has no guidance, and its text encoders and autoencoder have done their work beforehand.
-        values = training_run(job, 1.0 / computing, 1.0, rows)
+        # A trainer has no guidance, and its text encoders and autoencoder have done their work beforehand. The kernels
+        # of a pass back are two for each of one forth.
+        values = training_run(job, 1.0 / computing, 1.0, rows, 3.0 * starting)
         return {"samples_per_s": values["samples_per_s"], "images_per_s": values["samples_per_s"], **values}
     passes = (model.guidance_passes if model else None) or diffusion.guidance_passes.value
     steps = 1.0 * job.denoising_steps if job.denoising_steps else diffusion.steps.at(TURNED[pick])
     # A step is never shorter than the start of its kernels; of full batches the start does not count.
-    starting = denoiser.layers * diffusion.launch_us_per_layer.at(TURNED[pick]) * 1e-6
     most = np.maximum(1.0, ceiling(rows.batch, rows.count))
     if demand.capacity and demand.rate is None:
         most = np.maximum(most, starting / computing)
@@ -93,7 +95,7 @@ def _diffusion_values(job: Job, table: GpuTable, which: Ints, rows: Rows, demand
     beside = beside_steps(job, table, which, passes, _pixels_of(job), frames, pick)
     # A picture takes seconds, so that a queue feeds all copies.
     server = BatchServer(
-        lambda batch: steps * passes * np.maximum(batch * computing, starting) + beside(batch), most, 0.0, rows.count
+        lambda batch: steps * np.maximum(passes * batch * computing, starting) + beside(batch), most, 0.0, rows.count
     )
     values = batch_values(server, rows.count, rows.batch, demand)
     values["steps_per_s"] = values["samples_per_s"] * steps
@@ -159,7 +161,9 @@ def _denoiser_of(job: Job) -> Denoiser | None:
     params = params_b * 1e9
     # With h = 128 L and 12 h^2 parameters a layer.
     width = 1.0 * ((model.hidden if model else None) or (params * 128 / 12) ** (1 / 3))
-    layers = 1.0 * ((model.layers if model else None) or max(1.0, params / (12 * width**2)))
+    traced = traced_denoiser(model, params_b)
+    blocks = traced.blocks if traced is not None else 0
+    layers = 1.0 * ((model.layers if model else None) or blocks or max(1.0, params / (12 * width**2)))
     native = (model.resolution_px if model else None) or 1024
     video = job.family == "diffusion_video"
     shape = diffusion.video_width_share.value if video else 1.0

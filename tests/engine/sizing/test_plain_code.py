@@ -106,3 +106,11 @@ def test_modules_that_are_fused_as_they_are_loaded_lie_beside_those_they_are_mad
     assert maps(32768, fuses_modules=True) == maps(32768) > matrices
     one = replace(LLAMA, fused_qkv=True)  # There is nothing to join.
     assert maps(64, one, fuses_modules=True) == maps(64, one)
+
+
+@pytest.mark.parametrize("version", ["4.46", "4.51.3", "5.17.0", None])
+def test_a_prompt_passes_whole_whatever_the_version(version):
+    """Three times the width of the feed-forward part and three hidden states, 2 bytes each, of all prompts at once."""
+    facts = {"serving_engine_version": version} if version else {}
+    found = breakdown(LLAMA, concurrency=8, input_tokens=1024, output_tokens=16, **facts)["activations"]
+    assert found == pytest.approx(8 * 1024 * (3 * 14336 + 3 * 4096) * 2 / 1e9)

@@ -150,3 +150,18 @@ def test_a_served_encoder_takes_no_longer_than_its_kernels(gpu: str, tokens: int
     overhead_ms = speed_constants().serving.batch_overhead_ms.value
     alone_ms = values(job(facts, "bert-large"), KNOWLEDGE.gpus[gpu])["latency_mean_ms"] - overhead_ms
     assert measured_ms / 1.6 < alone_ms < measured_ms * 1.6
+
+
+def test_a_step_of_a_unet_is_no_shorter_than_the_start_of_its_blocks() -> None:
+    """Both passes of guidance are one batch and start once; an H100 ends what it computes sooner."""
+    start = 87 * speed_constants().diffusion.launch_us_per_layer.value * 1e-6
+    asked = {"task": "inference", "denoising_steps": 30, "image_px": 1024, "concurrency": 1}
+    more = {"denoising_steps": 60}
+    latencies = [values(job(asked | told, "sdxl-base-1.0"))["latency_ms"] / 1e3 for told in ({}, more)]
+    assert latencies[1] - latencies[0] == pytest.approx(30 * start)
+
+
+def test_a_step_of_training_a_unet_starts_its_kernels_forth_and_back() -> None:
+    start = 87 * speed_constants().diffusion.launch_us_per_layer.value * 1e-6
+    told = {"task": "full_finetuning", "image_px": 256, "batch_size_per_gpu": 1, "gradient_checkpointing": "none"}
+    assert values(job(told, "sdxl-base-1.0"))["step_s"] == pytest.approx(3 * start)

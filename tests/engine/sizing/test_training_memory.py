@@ -207,6 +207,16 @@ def test_logits_take_fourteen_bytes_each_and_an_eighth_when_chunked():
     assert estimate(Layout(tensor=4), **facts).breakdown["logits"] == pytest.approx(whole / 4)
 
 
+def test_trainers_that_let_answers_go_hold_two_bytes_fewer_a_logit():
+    """As a trace of transformers 5.24 has it; ms-swift's trainers still look at the answers."""
+    facts = {"seq_len_tokens": 2048, "batch_size_per_gpu": 2}
+    held = {
+        name: estimate(training_framework=name, **facts).breakdown["logits"] for name in ("transformers", "ms-swift")
+    }
+    each = 2048 * 2 * 32000 / 1e9
+    assert held == pytest.approx({"transformers": 12 * each, "ms-swift": 14 * each})
+
+
 def test_adapters_follow_rank_and_targets():
     shape = shape_of(LLAMA_7B, None)
     assert shape is not None
