@@ -81,6 +81,7 @@ class Framework(FrozenModel):
     recomputes_attention: bool = False  # selective checkpointing makes the scores of attention anew, nothing else
     unties_head: bool = False  # a head that is tied to the embedding is a matrix of its own
     third_stage: str = "auto"  # of ZeRO, as one of the configurations under ``zero`` has it
+    offload_keeps_inputs: bool = False  # matrices that fetch their weights keep their inputs, trained or frozen
     shards_weights: bool = True  # weights may be spread over data ranks (ZeRO-3, FSDP), or wait in host memory
     source: str
 

@@ -214,6 +214,8 @@ def _kept_gb(job: Job, generator: Generator, rows: Rows) -> Any:
     kept = traced.kept if traced else known.kept
     # Adapters on the feed-forward matrices too need the inputs that full training keeps.
     adapts = bool(job.peft) and "up" not in job.lora_targets
+    habits = sizing_constants().training.frameworks.get(job.framework or "")
+    adapts = adapts and not (job.cpu_offload and habits and habits.offload_keeps_inputs)
     autocasts = job.recipe == "mixed"
     each = (
         (kept.lora_autocast if autocasts else kept.lora) if adapts else kept.full_autocast if autocasts else kept.full
