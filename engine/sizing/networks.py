@@ -88,6 +88,11 @@ def feature_elements(job: Job) -> tuple[float, float, float]:
     return elements * pixels / native**2, gmacs, native
 
 
+def kept_for_gradients_gb(job: Job, images: Any) -> Any:
+    """What a network keeps of so many pictures or samples until the backward pass, in GB."""
+    return _training_activation(job, job.params_b or 0.0, images).gb
+
+
 def _composed_maps(job: Job, images: Ints, size: float) -> PartColumn | None:
     """Maps of a network that its name composes: counted, not estimated from arithmetic."""
     found = composed_network(job.model.name) if job.model is not None else None

@@ -14,11 +14,12 @@ from whichgpu.engine.sizing.demand import Demand
 from whichgpu.engine.sizing.generator_parts import traced_denoiser
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.networks import feature_elements
+from whichgpu.engine.sizing.networks import feature_elements, kept_for_gradients_gb
 from whichgpu.engine.sizing.rows import Floats, Ints, Rows, ceiling
 from whichgpu.engine.sizing.speed_coders import beside_steps, convolving
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_peaks import serving_precisions, training_precisions
+from whichgpu.engine.sizing.training_time import product_use
 
 
 _NARROW = frozenset({"fp4", "fp8", "int8"})
@@ -39,7 +40,7 @@ def image_values(
     rate = _rate(job, table, pick)[which]
     if job.training:
         starting = speed_constants().vision.training_start_ms.at(TURNED[pick]) / 1e3
-        values = training_run(job, rate, flops, rows, starting)
+        values = training_run(job, rate, flops, rows, starting, _kept_passing_s(job, table, which, rows, pick))
         return {"samples_per_s": values["samples_per_s"], "images_per_s": values["samples_per_s"], **values}
     each = np.maximum(flops / rate, _passing_s(job, table, pick)[which])
     # Pictures pass one by one: those of a batch take as long together. Each goes to a copy that is free.
@@ -51,7 +52,9 @@ def image_values(
     return {"images_per_s": values["samples_per_s"], **values}
 
 
-def training_run(job: Job, rate: Floats, flops: float, rows: Rows, starting: float = 0.0) -> dict[str, Any]:
+def training_run(
+    job: Job, rate: Floats, flops: float, rows: Rows, starting: float = 0.0, passing: Any = 0.0
+) -> dict[str, Any]:
     """Samples per second, seconds of a step and hours of the stated run.
 
     Args:
@@ -61,10 +64,11 @@ def training_run(job: Job, rate: Floats, flops: float, rows: Rows, starting: flo
         rows: the plans.
         starting: seconds in which the kernels of a pass forth and back start one by one: none is shorter, however
             small its samples.
+        passing: seconds in which what is kept for the gradients passes through memory, beside the products.
     """
     # Forward, two backward products; recomputation does the forward again.
     passes = (4.0 if job.checkpointing == "full" else 3.0) * (2 / 3 if job.peft else 1.0)
-    micro = np.maximum(rows.batch * flops * passes / rate, starting * passes / 3.0)
+    micro = np.maximum(rows.batch * flops * passes / rate + passing, starting * passes / 3.0)
     samples_per_s = rows.batch * rows.count / micro
     batch = rows.batch * rows.count * (job.gradient_accumulation or 1)
     values = {"samples_per_s": samples_per_s, "step_s": batch / samples_per_s}
@@ -195,10 +199,24 @@ def _passing_s(job: Job, table: GpuTable, pick: Pick) -> Any:
     return 2.0 * elements * size / table.bandwidth_in_reach(pick)
 
 
+def _kept_passing_s(job: Job, table: GpuTable, which: Ints, rows: Rows, pick: Pick) -> Any:
+    """Seconds in which what a micro-batch keeps passes through memory, as often as in language models.
+
+    Convolutions, norms and activations read and write maps: on cards whose products are fast that is most of the time.
+    """
+    passes = speed_constants().training.memory_passes.at(TURNED[pick])
+    kept = kept_for_gradients_gb(job, rows.batch) * 1e9
+    return np.nan_to_num(passes * kept / table.bandwidth_in_reach(pick)[which])
+
+
 def _rate(job: Job, table: GpuTable, pick: Pick) -> Any:
     """FLOPs per second that each GPU does of this network; NaN where a rate that it needs is unknown."""
-    constants = speed_constants()
-    peaks = table.peaks(training_precisions(job) if job.training else serving_precisions(job.weight_precision))
-    vision = constants.vision
-    use = (vision.conv_training_use if job.training else vision.conv_inference_use).at(pick)
-    return convolving(peaks, use, pick)
+    vision = speed_constants().vision
+    if not job.training:
+        return convolving(
+            table.peaks(serving_precisions(job.weight_precision)), vision.conv_inference_use.at(pick), pick
+        )
+    peaks = table.peaks(training_precisions(job))
+    # What passes through memory is counted apart, so that products reach what they do in other trainings.
+    use = np.where(peaks.of_fp32, vision.conv_use_fp32.at(pick), product_use(table, slice(None), peaks, pick))
+    return peaks.flops * use

@@ -49,7 +49,7 @@ def training_values(
     tokens = rows.batch * job.seq_len_tokens
     # Attention is computed in 16 bits, whatever the products with weights are in.
     wide = peaks if work.precisions[0] != "fp8" else table.peaks(work.precisions[1:]).take(which)
-    use = _product_use(table, which, wide, pick)
+    use = product_use(table, which, wide, pick)
     scores = work.attention / (wide.flops * use * speed_constants().training.attention_share.at(pick))
     passes = speed_constants().training.memory_passes.at(TURNED[pick])
     passing = np.nan_to_num(passes * work.kept / table.bandwidth_in_reach(pick)[which])
@@ -160,7 +160,7 @@ def _attention_flops(job: Job, shape: Shape) -> float:
     return 4.0 * reach * width
 
 
-def _product_use(table: GpuTable, which: Ints, wide: Peaks, pick: Pick) -> Any:
+def product_use(table: GpuTable, which: Ints | slice, wide: Peaks, pick: Pick) -> Any:
     """Share of the peak that products with weights reach in a long run."""
     weaker = np.minimum(1.0, wide.share / speed_constants().matmul_share["default"].value)
     return table.training_use(pick)[which] * np.where(table.of_a_known_generation()[which], 1.0, weaker)
