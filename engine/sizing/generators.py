@@ -8,6 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from whichgpu.engine.sizing.constants import Denoiser, sizing_constants
+from whichgpu.engine.sizing.copies import replica_buckets
 from whichgpu.engine.sizing.generator_parts import traced_denoiser
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
@@ -261,6 +262,7 @@ def _training(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
         per = constants.training.adapter_bytes.value
         states = trained * per / 1e9 + np.zeros(len(rows.data))
         parts.append(PartColumn(ADAPTERS, states, (trained / 1e6, job.lora_rank, per)))
+        parts += replica_buckets(job, rows, trained)
     else:
         on_rank = params / rows.tensor / rows.pipeline
         layer = params / generator.layers / rows.tensor

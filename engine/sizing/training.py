@@ -8,6 +8,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.copies import cast_weights, replica_buckets
 from whichgpu.engine.sizing.encoders import kept_gb, learns_encoders
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layers import wide_ends
@@ -63,6 +64,7 @@ def training_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
     if job.peft:
         _frozen(job, shape, rows, parts)
         trained = _adapters(job, shape, rows, parts)
+        parts += replica_buckets(job, rows, trained)
     else:
         shape = _without_frozen_encoders(job, shape, rows, parts)
         layer_params, end_params = stage_params(shape, rows.pipeline)
@@ -79,7 +81,9 @@ def training_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
         workspace, released = trained_states(job, block, rows, parts)
     parts += beside_the_actor(job, shape, rows, _on_rank(job, shape, rows, layer_params, end_params))
     one_layer, soft, apart = _passes(job, shape, rows, parts)
-    freed = soft
+    cast = [] if job.peft else cast_weights(job, rows, trained - _looked_up(job, shape, rows), one_layer)
+    parts += cast
+    freed = soft + sum(part.gb for part in cast)
     if np.any(released):
         excess = np.maximum(0.0, released + one_layer - freed)
         freed = freed + excess - released  # Gradients are still there in the optimiser's step.
@@ -96,6 +100,12 @@ def training_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
     # No block that activations have left can hold the flat gradients, but all are given back where a card is full.
     held = np.minimum(freed, zero.flat)
     return finished(job, parts, rows, known=shape.known, soft=soft, open_gb=held, less_gb=spare, apart=apart)
+
+
+def _looked_up(job: Job, shape: Shape, rows: Rows) -> Any:
+    """Parameters of an embedding that nothing is multiplied with: one that is the head too is not among them."""
+    apart = shape.head or job.family == "encoder"
+    return np.minimum(stage_params(shape, rows.pipeline)[1], shape.embedding) / rows.tensor if apart else 0.0
 
 
 def _without_frozen_encoders(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> Shape:
@@ -278,6 +288,7 @@ def trained_states(job: Job, block: Block, rows: Rows, parts: list[PartColumn]) 
     gradients = (block.largest / 1e9 if job.optimizer_in_backward else count) * per.gradients / over_gradients
     if not releases:
         parts.append(PartColumn(GRADIENTS, gradients, (count, per.gradients, over_gradients)))
+    parts += replica_buckets(job, rows, block.params)
     stepped = block.stepped / 1e9
     state = (stepped * per.optimizer + block.embeddings * per.embedding_extra / 1e9) / over_states
     parts.append(PartColumn(OPTIMIZER, state, (stepped, job.optimizer, per.optimizer, over_states)))

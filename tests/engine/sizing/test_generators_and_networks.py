@@ -208,7 +208,7 @@ def test_speech_in_eight_bits_is_smaller():
 
 
 def test_other_networks_train_in_sixteen_bytes_a_parameter_and_some():
-    found = estimate(None, Layout(data=2), task="pretraining", model_family="other", param_count_b=1.0)
+    found = estimate(None, task="pretraining", model_family="other", param_count_b=1.0)
     assert found.allocated_gb == pytest.approx(16 + 4 - 0.0, rel=0.15)
     alone = estimate(None, task="pretraining", model_family="other", param_count_b=0.5)
     assert alone.breakdown["optimizer_step"] > 0
