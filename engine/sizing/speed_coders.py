@@ -69,7 +69,7 @@ def encoding_s(job: Job, table: GpuTable, which: Ints, passes: Any, pick: Pick) 
 def convolving(peaks: Peaks, use: Any, pick: Pick) -> Floats:
     """FLOPs per second of networks of convolutions: ``use`` of the peak, less where products reach less of it."""
     constants = speed_constants()
-    reached = np.where(peaks.of_fp32, constants.vision.conv_use_fp32.at(pick), use)
+    reached = np.where(peaks.of_fp32, constants.vision.conv_inference_use_fp32.at(pick), use)
     found: Floats = peaks.flops * reached * np.minimum(1.0, peaks.share / constants.matmul_share["default"].value)
     return found
 

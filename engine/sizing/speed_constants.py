@@ -131,7 +131,8 @@ class VisionSpeed(FrozenModel):
     """Convolutional and other image networks."""
 
     frames_per_second: Banded
-    conv_use_fp32: Banded
+    conv_training_use_fp32: Banded
+    conv_inference_use_fp32: Banded
     conv_inference_use: Banded
     training_start_ms: Banded  # of the kernels of a training pass, started one by one
     macs_per_param: Banded

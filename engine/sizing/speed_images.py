@@ -218,5 +218,5 @@ def _rate(job: Job, table: GpuTable, pick: Pick) -> Any:
         )
     peaks = table.peaks(training_precisions(job))
     # What passes through memory is counted apart, so that products reach what they do in other trainings.
-    use = np.where(peaks.of_fp32, vision.conv_use_fp32.at(pick), product_use(table, slice(None), peaks, pick))
+    use = np.where(peaks.of_fp32, vision.conv_training_use_fp32.at(pick), product_use(table, slice(None), peaks, pick))
     return peaks.flops * use
