@@ -30,6 +30,7 @@ class Traits(Struct, frozen=True):
 
     count: Any  # of GPUs
     nodes: Any  # machines that one copy is spread over, for its GPUs have to be joined
+    machines: Any  # that all of them stand in
     pcie_gpus: Any  # that are joined over PCIe
     copies: Any  # of a served model
     bought: Any  # it has to be bought
@@ -51,6 +52,7 @@ def traits_of_plan(plan: Plan) -> Traits:
     return Traits(
         count=plan.count,
         nodes=facts.get("plan.joined_nodes", plan.nodes),
+        machines=plan.nodes,
         pcie_gpus=facts.get("plan.pcie_gpus", 0),
         copies=facts.get("plan.replicas", 1),
         bought=facts.get("plan.bought") is True,
@@ -78,6 +80,7 @@ def traits_of(plans: Sequence[Plan]) -> Traits:
     return Traits(
         count=table.numbers("plan.count").astype(np.intp),
         nodes=np.where(np.isnan(joined), machines, joined).astype(np.intp),
+        machines=np.nan_to_num(machines, nan=1).astype(np.intp),
         pcie_gpus=np.nan_to_num(table.numbers("plan.pcie_gpus")).astype(np.intp),
         copies=np.nan_to_num(table.numbers("plan.replicas"), nan=1).astype(np.intp),
         bought=table.yes("plan.bought"),

@@ -282,7 +282,7 @@ def _behind(entry: Judged, chosen: Judged, judged: Sequence[Judged]) -> float:
         behind += len(loss.rules)  # Each may wait for another fact.
     elif loss.kind == "dominated":
         behind += _BEATEN + _doublings(loss.cost_ratio) + _doublings(loss.time_ratio)
-    elif loss.kind == "room":
+    elif loss.kind in {"larger", "room"}:
         behind += _OUTSIDE
     elif loss.kind in {"late", "merit"}:
         behind += _OUTSIDE + _doublings(loss.merit_ratio)

@@ -13,8 +13,10 @@ from whichgpu.engine.advisor import (
     MeasureColumns,
     Objective,
     Traits,
+    asks_for_no_more,
     joins_no_more,
     keeps_count,
+    no_worse,
     outweighs_guide,
     paid_for_anyway,
     stands_as_well,
@@ -143,12 +145,27 @@ class Precedence:
         """The plans that rule a plan out where both are of one tier."""
         mine = self._traits[entry.id]
         for other in self.faster_for_less(entry):
-            if self.objective.stated or joins_no_more(self._traits[other.id], mine):
+            if self.objective.stated:
+                if self._may_put_out(other, entry)[0]:
+                    yield other
+            elif joins_no_more(self._traits[other.id], mine):
                 yield other
+
+    def _may_put_out(self, other: Entrant, entry: Entrant) -> tuple[bool, bool]:
+        """Whether a plan may put another out without anybody having asked for more, and whether it surely may."""
+        if not self.objective.cost_exponent:
+            return True, True
+        figures = self._figures[other.id], self._figures[entry.id]
+        traits = self._traits[other.id], self._traits[entry.id]
+        may = asks_for_no_more(*figures, *traits, better=other.merits[0] <= entry.merits[1])
+        # Whether it is larger than anybody asked for hangs on smaller plans, which may come or go.
+        better = not self.objective.stated and other.merits[1] <= entry.merits[0]
+        return bool(may), bool(asks_for_no_more(*figures, *traits, better=better))
 
     def beats(self, other: Entrant, entry: Entrant) -> tuple[bool, bool]:
         """Whether a plan whose figures beat another's may rule it out, and whether it does whatever is answered."""
-        return self.against(entry, other)[1], self.always_level(entry, other)
+        surely = not self.objective.stated or self._may_put_out(other, entry)[1]
+        return self.against(entry, other)[1], self.always_level(entry, other) and surely
 
     def surely_beaten(self, entry: Entrant) -> bool:
         """Whether some plan that is sure to stay rules this one out, whatever is answered."""
@@ -160,6 +177,7 @@ class Precedence:
             return []
         equal = {other.id: self._is_equal(other, entry) for other in self._for_no_more(entry)}
         found = [other for other in self._for_no_more(entry) if equal[other.id] or self._clearly(other, entry)]
+        found = [other for other in found if self._may_put_out(other, entry)[0]]
         bus = {other.id: self._traits[other.id].pcie_gpus for other in found}
         return sorted(found, key=lambda other: (not equal[other.id], bus[other.id], *_product(other)))
 
@@ -177,6 +195,11 @@ class Precedence:
 
     def outweighs(self, other: Entrant, entry: Entrant) -> tuple[bool, bool]:
         """Whether a plan whose figures outweigh another's may stand in for it, and whether it surely does."""
+        may, sure = self._outweighs(other, entry)
+        asked, surely_asked = self._may_put_out(other, entry)
+        return may and asked, sure and surely_asked
+
+    def _outweighs(self, other: Entrant, entry: Entrant) -> tuple[bool, bool]:
         of_one_tier = self.beats(other, entry) if self._clearly(other, entry) else (False, False)
         if not self._is_equal(other, entry):
             return of_one_tier[0], of_one_tier[1] and other.id not in self.leaving
@@ -281,6 +304,18 @@ class Scales:
 
         An unknown time counts as the slowest known of those that are left, an unknown cost as beyond all known ones.
         """
+        least, most = self._own_merits(judged)
+        if self.objective.gain_of_doubling == 1 or not self.objective.cost_exponent:
+            return least, most
+        figures = judged.measures.figures
+        for other in self.judged:  # It is no worse than a plan that it beats by the hour as well.
+            if no_worse(figures, other.measures.figures):
+                its = self._own_merits(other)
+                least = min(least, its[0])
+                most = min(most, its[1]) if other.ranked.plan.id not in self.leaving else most
+        return least, most
+
+    def _own_merits(self, judged: Judged) -> tuple[float, float]:
         cost, time = judged.measures.felt_cost, judged.measures.felt_time
         costs = (cost, cost) if cost is not None else self._costs
         times = (time, time) if time is not None else self._times

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.answer.choice import below_answer
-from whichgpu.engine.advisor.answer.wording import because, fallback_text, later_than_bearable
+from whichgpu.engine.advisor.answer.wording import because, fallback_text, larger_words, later_than_bearable
 from whichgpu.engine.advisor.losses import Loss
 from whichgpu.engine.advisor.outcome import Judged, Outcome
 from whichgpu.engine.advisor.rank import Objective
@@ -30,6 +30,7 @@ _BELOW = {
     "fallback": "it is chosen only where nothing else qualifies",
     "guide_cards": "the guides name other cards for the case",
     "guide_counts": "the guides name another count for the case",
+    "larger": "it is larger than the work that is stated calls for",
     "late": "its answers come later than people bear, which counts as costlier",
     "room": "it only just meets the stated targets, and another meets them with room for little more",
 }
@@ -162,6 +163,8 @@ def loss_text(
             text += f": {because(rule, facts, vocabulary).rstrip('.')}" if rule else ""
         case "dominated":
             text = f"{named(loss.to)} does the same work {_times(loss)}"
+        case "larger":
+            text = larger_words(entry, loss.to, vocabulary)
         case "room":
             text = f"it meets what is stated by less than that is known to, and {named(loss.to)} meets it with room"
         case "late":

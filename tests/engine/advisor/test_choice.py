@@ -67,7 +67,8 @@ def by_name(entries: Sequence[Contender], rows: Sequence[int]) -> dict[str, str]
 
 
 def dominated_plans(entries: Sequence[Contender], margin: float) -> dict[str, str]:
-    return by_name(entries, dominance.dominated_plans(columns(entries), margin).tolist())
+    one_tier = np.zeros(len(entries), np.intp)
+    return by_name(entries, dominance.beaten_in_tier(columns(entries), one_tier, margin).tolist())
 
 
 def beaten_by_equals(entries: Sequence[Contender], objective: Objective) -> dict[str, str]:
@@ -335,6 +336,40 @@ def test_work_of_unknown_length_gets_more_of_a_card_only_for_less_or_for_speed(
     assert answer([one, eight], stated(name)) == expected
     whole_run = [contender("one", 1, 8, family="card"), contender("eight", 1, 1, family="card", count=8, score=9)]
     assert answer(whole_run, stated(name)) == "eight"
+
+
+def piecework(name: str, card: str, count: int, cost: float, hourly: float, score: float = 0.0) -> Contender:
+    """A plan of a job whose length is not known: an hour of a card, and what a piece of work costs on it."""
+    return contender(
+        name, cost, cost / (hourly * count), family=card, count=count, hourly=hourly * count, pcie=count, score=score
+    )
+
+
+def test_what_is_larger_than_anybody_asked_for_puts_nothing_out(cheapest: Objective) -> None:
+    small, liked = piecework("small", "a", 1, 102, 1), piecework("liked", "b", 1, 110, 4, score=1)
+    eight = piecework("eight", "a", 8, 102, 1)
+    twice = piecework("twice", "b", 2, 110, 4, score=2)
+    found = standings([small, liked, eight, twice], cheapest)
+    assert next(iter(found)) == "liked"
+    assert {name: standing.larger_than for name, standing in found.items()} == {
+        "liked": None,
+        "small": None,
+        "eight": "small",
+        "twice": "liked",
+    }
+
+
+def test_what_the_objective_puts_behind_a_plan_does_not_put_it_out() -> None:
+    """Eight that cost a little less by the piece, and twice as much by the hour, are no balance for one."""
+    one, eight = piecework("one", "b", 1, 110, 4), piecework("eight", "a", 8, 102, 1)
+    assert answer([one, eight], stated("balanced")) == "one"
+    assert answer([one, piecework("eight", "a", 8, 80, 0.4)], stated("balanced")) == "eight"
+    assert answer([one, piecework("two", "a", 2, 50, 4)], stated("balanced")) == "two"
+
+
+def test_an_hour_that_costs_no_more_is_reason_enough(cheapest: Objective) -> None:
+    one = piecework("one", "b", 1, 110, 4, score=9)
+    assert answer([one, piecework("eight", "a", 8, 90, 0.5)], cheapest) == "eight"
 
 
 def test_a_guides_count_is_kept_by_an_equal_of_that_count_in_fewer_machines(unstated: Objective) -> None:
@@ -623,6 +658,52 @@ def test_without_a_loser_the_answer_changes_only_where_it_held_another_down(
     was_the_slowest = by_id[gone].time == max((e.time for e in entries if e.time is not None), default=None)
     only_known_cost = [e.id for e in entries if e.cost is not None] == [gone]
     assert beaten or set_the_window or was_the_slowest or only_known_cost
+
+
+pieces = st.builds(
+    piecework,
+    st.just("x"),
+    st.sampled_from(["a", "b", "c"]),
+    st.sampled_from([1, 2, 4, 8]),
+    amounts,
+    st.sampled_from([0.5, 1.0, 1.5, 4.0]),
+    st.integers(-3, 3).map(float),
+)
+piece_choices = st.lists(pieces, min_size=1, max_size=10).map(named)
+
+
+@given(piece_choices, st.sampled_from([stated("cheapest"), stated("balanced")]))
+def test_without_what_is_larger_than_asked_for_the_answer_is_the_same(
+    entries: list[Contender], objective: Objective
+) -> None:
+    found = standings(entries, objective)
+    larger = {name for name, standing in found.items() if standing.larger_than is not None}
+    assert next(iter(found)) not in larger
+    best = min(found, key=lambda name: found[name].merit or 0.0)
+    assume(best not in larger)  # It says from where the share of preferences counts, whether it may win or not.
+    after = answer([entry for entry in entries if entry.id not in larger], objective)
+    by_id = {entry.id: entry for entry in entries}
+    better = [by_id[name] for name in larger if _beats(by_id[name], by_id[after])]
+    hourly = by_id[after].measures.usd_per_hour
+    assert hourly is not None
+    for_no_more = any((entry.measures.usd_per_hour or 0.0) <= hourly for entry in better)
+    assert after == next(iter(found)) or for_no_more
+
+
+@given(piece_choices, st.sampled_from([stated("cheapest"), stated("balanced")]))
+def test_no_eligible_plan_is_a_smaller_one_of_the_answers_card_for_as_much(
+    entries: list[Contender], objective: Objective
+) -> None:
+    found = standings(entries, objective)
+    by_id = {entry.id: entry for entry in entries}
+    first = by_id[next(iter(found))]
+    for name, standing in found.items():
+        other = by_id[name]
+        if standing.eligible and other.plan.gpu.family == first.plan.gpu.family and other.plan.count < first.plan.count:
+            assert other.measures.usd_per_hour is not None
+            assert first.measures.usd_per_hour is not None
+            dearer = (other.cost or 0) * (1 - objective.dominance_margin) >= (first.cost or 0)
+            assert dearer or other.measures.usd_per_hour >= first.measures.usd_per_hour
 
 
 def _beats(one: Contender, other: Contender) -> bool:
