@@ -221,7 +221,8 @@ def standing_words(plan: JsonObject, names: Names) -> str:
     """Why an alternative is not the answer: what beats it, or for what it stands below."""
     by = plan.get("dominated_by")
     if by:
-        return f"beaten by {plan_name(by, names)}"
+        how = "outweighed" if plan.get("below_for") == "outweighed" else "beaten"
+        return f"{how} by {plan_name(by, names)}"
     kept = _KEPT_BACK.get(plan.get("below_for") or "")
     return f"kept back: {kept}" if kept else ""
 

@@ -25,6 +25,7 @@ from .api import decide as decide, size as size
 from .contenders import Traits as Traits, traits_of_plan as traits_of_plan
 from .dominance import (
     asks_for_no_more as asks_for_no_more,
+    far_cheaper as far_cheaper,
     joins_no_more as joins_no_more,
     keeps_count as keeps_count,
     no_worse as no_worse,

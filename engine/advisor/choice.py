@@ -213,10 +213,14 @@ def _pool(c: Contenders, ranks: Codes, dominated: Codes, outweighed: Codes, shar
         return np.zeros(len(c), np.bool_)
     pool = free & (ranks == ranks[free].min())
     # A guide's word for a card goes to that card in a count and form that no equal outweighs, where there is one;
-    # not to one that costs so much more than those which are outweighed that one would rather order the equal.
+    # not to one that costs so much more than those which are outweighed that one would rather order the equal, nor to
+    # one for which less speaks than for the equal of the first of those.
     sound, family, cost = outweighed == NONE, c.traits.family, c.measures.cost
-    most = np.full(family.max(initial=-1) + 1, np.inf)
+    most, least = np.full((2, family.max(initial=-1) + 1), np.inf) * [[1], [-1]]
     worse = pool & ~sound
     np.minimum.at(most, family[worse], cost[worse] * (1 + share))
-    found: Flags = pool & (sound | ~np.isin(family, family[pool & sound & (cost <= most[family])]))
+    rising = np.flatnonzero(worse)[np.argsort(c.score[worse], kind="stable")]
+    least[family[rising]] = c.score[outweighed[rising]]  # The last one that is written is of the first by evidence.
+    fit = sound & (cost <= most[family]) & (c.score >= least[family])
+    found: Flags = pool & (sound | ~np.isin(family, family[pool & fit]))
     return found

@@ -117,10 +117,14 @@ def beaten_by_equals(contenders: Contenders, objective: Objective, may: Any = Tr
     paid_anyway = paid_for_anyway(*measures, same_card=same_card)
     beats &= keeps_count(columns, rows, guided=guided) & stands_as_well(columns, rows, paid_anyway=paid_anyway)
     another_named = c.in_card_band.any() & ~c.in_card_band
-    beats &= outweighs_guide(*measures, objective, columns, rows, another_named=another_named)
+    outweighing = beats & outweighs_guide(*measures, objective, columns, rows, another_named=another_named)
     # What a guide says of the count stands as far as it can; twice the GPUs at the same cost are no gain.
     merit = objective.merit(np.nan_to_num(c.measures.cost), np.nan_to_num(c.measures.felt_time), t.count)
-    return _beaten_most(c, beats, (merit, t.pcie_gpus, ~c.in_count_band))
+    keys = merit, t.pcie_gpus, ~c.in_count_band
+    found = _beaten_most(c, outweighing, keys)
+    # One that is far cheaper and slower stands in where no other does.
+    slower = _beaten_most(c, beats & far_cheaper(*measures, objective, columns, rows), keys)
+    return np.where(found == NONE, slower, found)
 
 
 def _fewer_than_named(c: Contenders, rows: Traits, same_card: Flags) -> Flags:
@@ -190,7 +194,7 @@ def outweighs_guide(
     most_an_hour = other.usd_per_hour * (1 + objective.guide_hour_share)
     same_card = mine.family == its.family
     costlier_an_hour = (one.usd_per_hour > most_an_hour) & (same_card ^ True)  # Not so where a rate is not known.
-    far_cheaper = one.cost * objective.guide_cost_ratio <= other.cost
+    by_many_times = one.cost * objective.guide_cost_ratio <= other.cost
     bears = bears_as_much(mine, its, objective.dominance_margin)
     as_fast = (one.time <= other.time * (1 + objective.dominance_margin)) & bears
     simpler = (mine.pcie_gpus < its.pcie_gpus) & (one.cost * one.time <= other.cost * other.time)
@@ -201,7 +205,19 @@ def outweighs_guide(
     beats = _clearly(one, other, objective.dominance_margin)
     undercuts = beats | (saves & (as_fast | simpler)) | for_no_more
     # ``^ True`` negates single truth values and columns of them alike.
-    return (undercuts & ((costlier_an_hour ^ True) | far_cheaper)) | (beats & (another_named ^ True))
+    return (undercuts & ((costlier_an_hour ^ True) | by_many_times)) | (beats & (another_named ^ True))
+
+
+def far_cheaper(one: MeasureColumns, other: MeasureColumns, objective: Objective, mine: Traits, its: Traits) -> Any:
+    """Whether the second plan costs more than a guide's word for it may, beside the first one of another card.
+
+    By the work and by an amount an hour that is worth looking at another card for; the first may be slower, but bears
+    as much, and strikes no worse a balance of cost and time.
+    """
+    enough = mine.usd_per_hour + objective.guide_least_saving <= its.usd_per_hour
+    far = (one.cost * objective.guide_price_ratio <= other.cost) & enough
+    balanced = one.felt_cost * one.felt_time <= other.felt_cost * other.felt_time
+    return far & balanced & bears_as_much(mine, its, objective.dominance_margin) & (mine.family != its.family)
 
 
 def bears_as_much(one: Traits, other: Traits, margin: float) -> Any:

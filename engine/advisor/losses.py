@@ -11,7 +11,17 @@ from whichgpu.engine.advisor.outcome import Judged
 
 
 LossKind = Literal[
-    "unverified", "fallback", "guide_cards", "guide_counts", "dominated", "larger", "room", "late", "merit", "score"
+    "unverified",
+    "fallback",
+    "guide_cards",
+    "guide_counts",
+    "dominated",
+    "outweighed",
+    "larger",
+    "room",
+    "late",
+    "merit",
+    "score",
 ]
 
 #: Places of a tier, in its order, as the reasons for which a plan stands below another.
@@ -51,13 +61,15 @@ def loss_of(entry: Judged, answer: Judged | None, judged: Sequence[Judged]) -> L
         to = first if kind in {"guide_cards", "guide_counts"} else answer  # The guide names the first by evidence.
         return Loss(kind, to, rules_behind(kind, entry, first), *_ratios(entry, answer), behind=behind)
     by_name: tuple[tuple[LossKind, str | None], ...] = (
-        ("dominated", entry.standing.dominated_by),
+        ("outweighed", entry.standing.dominated_by),
         ("larger", entry.standing.larger_than),
     )
     for kind, name in by_name:
         if name is not None:
             by = next(other for other in judged if other.ranked.plan.id == name)
-            return Loss(kind, by, (), *_ratios(entry, by), behind=behind)
+            ratios = cost, time, _ = _ratios(entry, by)
+            both = kind == "outweighed" and cost is not None and time is not None and min(cost, time) > 1
+            return Loss("dominated" if both else kind, by, (), *ratios, behind=behind)
     if entry.standing.just_met or too_late(entry, answer):
         kind = "room" if entry.standing.just_met else "late"
         return Loss(kind, answer, (), *_ratios(entry, answer), behind=behind)

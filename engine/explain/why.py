@@ -142,9 +142,10 @@ class Explainer:
         if best is None or plan["score"] is None or best["score"] is None:
             return "judged because it was named"
         lost_at = plan.get("below_for")
-        if lost_at == "dominated":
+        beats = {"dominated": "is cheaper and faster", "outweighed": "stands in for it"}.get(str(lost_at))
+        if beats:
             by, ground = self.evidence.plans.get(plan.get("dominated_by", "")), self._ground(plan.get("dominated_by"))
-            better = f"{self._name(by) if by else plan.get('dominated_by', 'another plan')} is cheaper and faster"
+            better = f"{self._name(by) if by else plan.get('dominated_by', 'another plan')} {beats}"
             return f"{better}; against that one: {ground}" if ground else better
         if lost_at == "merit":
             return f"too far behind the best by the stated objective, {self.evidence.decision['objective']}"

@@ -14,6 +14,7 @@ from whichgpu.engine.advisor import (
     Objective,
     Traits,
     asks_for_no_more,
+    far_cheaper,
     joins_no_more,
     keeps_count,
     no_worse,
@@ -44,6 +45,7 @@ class Precedence:
     leaving: Mapping[str, frozenset[str]]  # plans that may drop out or never come in, with the askable facts behind it
     comparer: Comparer
     objective: Objective
+    load_qps: float | None = None  # the requests a second that come, where that is stated
     _by_cost: list[tuple[float, float, Entrant]] = field(init=False)
     _traits: dict[str, Traits] = field(init=False)
     _figures: dict[str, MeasureColumns] = field(init=False)
@@ -55,7 +57,7 @@ class Precedence:
         known = [(entry.judged.measures.cost, entry.judged.measures.time, entry) for entry in self.entrants]
         priced = [(cost, time, entry) for cost, time, entry in known if cost is not None and time is not None]
         self._by_cost = sorted(priced, key=lambda each: (each[0], each[1], each[2].id))
-        self._traits = {entry.id: traits_of_plan(entry.judged.ranked.plan) for entry in self.entrants}
+        self._traits = {entry.id: traits_of_plan(entry.judged.ranked.plan, self.load_qps) for entry in self.entrants}
         self._figures = {entry.id: entry.judged.measures.figures for entry in self.entrants}
         numbers: dict[tuple[object, ...], int] = {}
         self._standings = {
@@ -179,17 +181,24 @@ class Precedence:
         found = [other for other in self._for_no_more(entry) if equal[other.id] or self._clearly(other, entry)]
         found = [other for other in found if self._may_put_out(other, entry)[0]]
         bus = {other.id: self._traits[other.id].pcie_gpus for other in found}
-        return sorted(found, key=lambda other: (not equal[other.id], bus[other.id], *_product(other)))
+        slower = {other.id: equal[other.id] and not self._is_equal(other, entry, slower=False) for other in found}
+        place = {other.id: 2 - 2 * equal[other.id] + slower[other.id] for other in found}
+        return sorted(found, key=lambda other: (place[other.id], bus[other.id], *_product(other)))
 
-    def _is_equal(self, other: Entrant, entry: Entrant, *, another_named: bool = False) -> bool:
+    def _is_equal(self, other: Entrant, entry: Entrant, *, another_named: bool = False, slower: bool = True) -> bool:
         """Whether a plan, where it stands no lower, undercuts another so that a guide's word does not hold that one.
 
-        ``another_named``: guides name cards for the case, and not the plan's own.
+        Args:
+            other: the plan.
+            entry: the other one.
+            another_named: guides name cards for the case, and not the plan's own.
+            slower: it may be slower, if it is so much cheaper.
         """
         mine, its = self._traits[entry.id], self._traits[other.id]
         figures = self._figures[other.id], self._figures[entry.id]
         same_card = its.family == mine.family
         undercuts = outweighs_guide(*figures, self.objective, its, mine, another_named=another_named)
+        undercuts |= slower and far_cheaper(*figures, self.objective, its, mine)
         paid_anyway = paid_for_anyway(*figures, same_card=same_card)
         return bool(undercuts and stands_as_well(its, mine, paid_anyway=paid_anyway))
 
@@ -230,8 +239,28 @@ class Precedence:
             and self.always_level(entry, mate)
             and not any(self.outweighs(other, mate)[0] for other in self.outweighing(mate))
             and not any(self.beats(other, mate)[0] for other in self.beating(mate))
+            and self._surely_fit(mate, entry)
             for mate in self.mates(entry)
         )
+
+    def _surely_fit(self, mate: Entrant, entry: Entrant) -> bool:
+        """Whether a guide's word for a card goes to this plan of it before an equal of others, whatever is answered."""
+        own = [each for each in (entry, *self.mates(entry)) if each is not mate]
+        costs = [cost for each in own if (cost := each.judged.measures.cost) is not None]
+        cost, share = mate.judged.measures.cost, 1 + self.objective.preference_share
+        if cost is None or not costs or cost > min(costs) * share:
+            return False
+        equals = {equal.id: equal for each in own for equal in self.outweighing(each)}
+        return all(self._most_lead(equal, mate) <= 0 for equal in equals.values() if equal is not mate)
+
+    def _most_lead(self, one: Entrant, other: Entrant) -> float:
+        """The most points by which a plan may be ahead of another, whatever is answered."""
+        lead = one.judged.ranked.score - other.judged.ranked.score
+        lead += one.best_terms - one.terms + other.terms - other.worst_terms
+        for group in self.comparer.groups.scores:
+            least, most = self.comparer.lead(group, other, one)
+            lead += most - least
+        return lead
 
     def beating_causes(self, entry: Entrant) -> frozenset[str]:
         """The askable facts on which it hangs whether a plan that is beaten now stays so: the fewest that would do."""

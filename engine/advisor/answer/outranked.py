@@ -83,7 +83,8 @@ def _reason(entry: Judged, outcome: Outcome) -> str:
     if entry.facts.get("plan.assumed_price") is True:
         return "no offer in the price list has this shape, and its price is a guess"
     if below["dominated_by"]:
-        return f"{below['dominated_by']} is both cheaper and faster"
+        better = "stands in for it" if below["below_for"] == "outweighed" else "is both cheaper and faster"
+        return f"{below['dominated_by']} {better}"
     if below["below_for"] in _BELOW:
         return _BELOW[below["below_for"]]
     return "others come before it by what the objective and the evidence say"
@@ -163,6 +164,8 @@ def loss_text(
             text += f": {because(rule, facts, vocabulary).rstrip('.')}" if rule else ""
         case "dominated":
             text = f"{named(loss.to)} does the same work {_times(loss)}"
+        case "outweighed":
+            text = f"{named(loss.to)} stands in for it, {_times(loss)}, which a guide's word does not outweigh"
         case "larger":
             text = larger_words(entry, loss.to, vocabulary)
         case "room":

@@ -47,10 +47,10 @@ class Contender(Struct, frozen=True):
         return self.measures.time
 
 
-def columns(entries: Sequence[Contender]) -> Contenders:
+def columns(entries: Sequence[Contender], load_qps: float | None = None) -> Contenders:
     marks = ("proven", "fallback", "in_card_band", "in_count_band", "roomy")
     return Contenders(
-        traits_of([entry.plan for entry in entries]),
+        traits_of([entry.plan for entry in entries], load_qps),
         MeasureColumns.of([entry.measures for entry in entries]),
         np.array([entry.score for entry in entries], np.float64),
         *(np.array([getattr(entry, mark) for entry in entries], np.bool_) for mark in marks),
@@ -71,8 +71,10 @@ def dominated_plans(entries: Sequence[Contender], margin: float) -> dict[str, st
     return by_name(entries, dominance.beaten_in_tier(columns(entries), one_tier, margin).tolist())
 
 
-def beaten_by_equals(entries: Sequence[Contender], objective: Objective) -> dict[str, str]:
-    return by_name(entries, dominance.beaten_by_equals(columns(entries), objective).tolist())
+def beaten_by_equals(
+    entries: Sequence[Contender], objective: Objective, load_qps: float | None = None
+) -> dict[str, str]:
+    return by_name(entries, dominance.beaten_by_equals(columns(entries, load_qps), objective).tolist())
 
 
 def contender(
@@ -99,6 +101,7 @@ def contender(
     roomy: bool = True,
     lateness: float = 1.0,
     bought: bool = False,
+    an_hour: float | None = None,
 ) -> Contender:
     gpu = Gpu(id=name, family=family or name, series=name, name=name, vendor=vendor, vram_gb=vram, segment=segment)
     plan = Plan(
@@ -121,7 +124,8 @@ def contender(
             "plan.joined_nodes": joined or nodes,
             "plan.bought": bought,
         }
-        | ({} if bears is None else {"plan.qps": bears}),
+        | ({} if bears is None else {"plan.qps": bears})
+        | ({} if an_hour is None else {"plan.usd_per_hour": an_hour}),
     )
     measures = Measures(cost, time, usd_per_hour=hourly, felt_time=time, lateness=lateness)
     return Contender(plan, measures, score, proven, fallback, cards, counts, roomy)
@@ -263,6 +267,36 @@ def test_what_a_service_can_bear_counts_and_not_its_copies(unstated: Objective) 
     assert answer([thirteen, contender("less", 9.9, 1, count=4, copies=4, bears=3.7)], unstated) == "thirteen"
     # Of one of the two it is not known what it bears.
     assert answer([thirteen, contender("unknown", 9.9, 1, count=4, copies=4)], unstated) == "thirteen"
+
+
+def test_what_nobody_asks_of_a_service_is_no_reason_to_pay_for_it(unstated: Objective) -> None:
+    plans = [contender("named", 10, 2, cards=True, bears=9), contender("equal", 5, 2, bears=4)]
+    found = {load: beaten_by_equals(plans, unstated, load).get("named") for load in (None, 3.0, 6.0)}
+    assert found == {None: None, 3.0: "equal", 6.0: None}
+
+
+def test_a_guides_card_that_costs_far_more_gives_way_to_an_equal_of_no_worse_a_balance(unstated: Objective) -> None:
+    ratio, least = unstated.guide_price_ratio, unstated.guide_least_saving
+    named = contender("named", 10 * ratio, 2, cards=True, score=5, bears=9, an_hour=10 * ratio + least)
+
+    def beside(cost: float, time: float, bears: float, an_hour: float) -> str:
+        return answer([named, contender("equal", cost, time, bears=bears, an_hour=an_hour)], unstated)
+
+    slower = 2 * ratio * 0.99
+    assert beside(10, slower, 9, 10 * ratio) == "equal"
+    assert beside(10.1, slower, 9, 10 * ratio) == "named", "it saves too little"
+    assert beside(10, slower, 9, 10 * ratio + 0.1) == "named", "an hour of it costs hardly less"
+    assert beside(10, 2 * ratio * 1.01, 9, 10 * ratio) == "named", "it strikes a worse balance"
+    assert beside(10, slower, 8, 10 * ratio) == "named", "it bears less"
+    other_count = contender("other", 10, slower, bears=9, an_hour=10, family="named", cards=True)
+    assert answer([named, other_count], unstated) == "named", "its count is the guides' to tell"
+
+
+def test_a_guides_card_comes_in_no_form_for_which_less_speaks_than_for_the_equal(unstated: Objective) -> None:
+    named = contender("named", 10, 2, cards=True, score=5)
+    other = contender("other", 6, 4, cards=True, score=1, family="named")
+    assert answer([named, other, contender("equal", 9, 1, score=0)], unstated) == "other"
+    assert answer([named, other, contender("equal", 9, 1, score=2)], unstated) == "equal"
 
 
 def test_copies_in_machines_of_their_own_join_nothing(unstated: Objective) -> None:
