@@ -41,6 +41,7 @@ _KEPT_BACK = {
     "fallback": "a last choice here",
     "guide_cards": "no guide names its card here",
     "guide_counts": "no guide names its count here",
+    "larger": "larger than the work that is stated calls for",
     "late": "its answers come later than people bear",
     "room": "it only just meets a stated target",
 }
@@ -112,7 +113,7 @@ def _ground(entry: JsonObject, plan: JsonObject, *, same_count: bool) -> str:
     if entry["reason"] == "guide_cards" and plan.get("stands_in_for") and entry["gpu"] == plan["gpu"]:
         ground = _SAME_CARD
     unnamed = [name for name in entry.get("waits_for") or () if name not in because]
-    facts = joined(entry["facts"]) if entry["rule"] or entry["reason"] in {"room", "late"} else ""
+    facts = joined(entry["facts"]) if entry["rule"] or entry["reason"] in {"larger", "room", "late"} else ""
     if not facts and len(unnamed) == len(entry.get("waits_for") or ()) and unnamed:
         facts = f"not stated: {joined(unnamed)}"
     return f"{ground} ({facts})" if facts else ground
@@ -220,7 +221,8 @@ def standing_words(plan: JsonObject, names: Names) -> str:
     """Why an alternative is not the answer: what beats it, or for what it stands below."""
     by = plan.get("dominated_by")
     if by:
-        return f"beaten by {plan_name(by, names)}"
+        how = "outweighed" if plan.get("below_for") == "outweighed" else "beaten"
+        return f"{how} by {plan_name(by, names)}"
     kept = _KEPT_BACK.get(plan.get("below_for") or "")
     return f"kept back: {kept}" if kept else ""
 

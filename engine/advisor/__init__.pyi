@@ -24,8 +24,11 @@ from .answer.wording import better_words as better_words, ratio_words as ratio_w
 from .api import decide as decide, size as size
 from .contenders import Traits as Traits, traits_of_plan as traits_of_plan
 from .dominance import (
+    asks_for_no_more as asks_for_no_more,
+    far_cheaper as far_cheaper,
     joins_no_more as joins_no_more,
     keeps_count as keeps_count,
+    no_worse as no_worse,
     outweighs_guide as outweighs_guide,
     paid_for_anyway as paid_for_anyway,
     stands_as_well as stands_as_well,

@@ -2,10 +2,10 @@
 
 1. Tiers: verified plans first; of those the ones that no rule marks as a fallback; and, while no objective is stated,
    those whose cards and counts a guide names for the case. Only plans of the best tier can be the answer.
-2. Dominance: a plan that another of its tier beats clearly in both cost and speed cannot be the answer.
+2. Dominance: a plan that another of its tier beats clearly in both cost and speed cannot be the answer. Of a job whose
+   length is not known a plan that is larger than anybody asked for neither is the answer nor puts another out.
 3. Room: a plan that only just meets a stated target is not, where one that meets it with room costs little more.
 4. Merit: a stated objective minimises its merit; preferences choose among the plans within its share of the best.
-   Of a job whose length is not known, more of the same card is no answer where it is no cheaper by the piece.
    While none is stated, the evidence decides, cost and speed weighed in. Where an equal, or a plan of the same tier,
    outweighs the plan that comes first so, in every count and form of its card, it stands in for it: a guide names a
    card for what it costs and does.
@@ -21,7 +21,14 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from whichgpu.engine.advisor.contenders import NONE, Contenders, Flags
-from whichgpu.engine.advisor.dominance import dominated_in_tier, larger_for_nothing, outweighed
+from whichgpu.engine.advisor.dominance import (
+    beaten_in_tier,
+    beaten_without_more,
+    larger_than,
+    may_put_out,
+    no_worse,
+    outweighed,
+)
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.advisor.survey import known
 from whichgpu.engine.core import Codes, Numbers
@@ -41,6 +48,7 @@ class Standing(Struct, frozen=True):
     eligible: bool  # could be the answer: best tier, not dominated, within the share of the best merit
     dominated_by: str | None  # the plan of the same tier, or the equal, that beats it most
     just_met: bool = False  # meets stated targets without room, where one that has room costs little more
+    larger_than: str | None = None  # a smaller plan that does the piece of work for as much, where no length is known
     stands_in_for: str | None = None  # on the answer: the plan that came first, and that this one beats
 
 
@@ -53,6 +61,7 @@ class Standings(Struct, frozen=True):
     eligible: Flags
     dominated_by: Codes  # row of the plan that beats it, or NONE
     just_met: Flags  # meets stated targets without room, where one that has room costs little more
+    larger_than: Codes  # row of a smaller plan that does the piece of work for as much, or NONE
     stands_in_for: int = NONE  # the row that came first, and that the answer beats
 
     @property
@@ -62,7 +71,7 @@ class Standings(Struct, frozen=True):
 
     def standing(self, row: int, ids: Sequence[str]) -> Standing:
         """The standing of one plan."""
-        by = int(self.dominated_by[row])
+        by, smaller = int(self.dominated_by[row]), int(self.larger_than[row])
         replaced = self.stands_in_for if row == self.order[0] else NONE
         places: list[bool] = self.tiers[row].tolist()
         return Standing(
@@ -71,6 +80,7 @@ class Standings(Struct, frozen=True):
             bool(self.eligible[row]) and by == NONE,
             None if by == NONE else ids[by],
             bool(self.just_met[row]),
+            None if smaller == NONE else ids[smaller],
             None if replaced == NONE else ids[replaced],
         )
 
@@ -85,22 +95,23 @@ def choose(contenders: Contenders, objective: Objective) -> Standings:
     c, size = contenders, len(contenders)
     tiers, merits = _tiers(c, objective), _merits(c, objective)
     ranks = tiers @ np.array([8, 4, 2, 1])
-    dominated = dominated_in_tier(c, ranks, objective)
-    outweighing = np.full(size, NONE) if objective.stated else outweighed(c, ranks, objective)
-    pool = _pool(c, ranks, dominated, outweighing, objective.preference_share)
+    nobody = np.full(size, NONE)
+    larger = _larger(c, ranks, merits, objective) if objective.stated and objective.cost_exponent else nobody
+    may = may_put_out(c, merits, larger) if objective.cost_exponent else np.bool_(True)
+    if objective.stated:
+        dominated, outweighing = beaten_in_tier(c, ranks, objective.dominance_margin, may), nobody
+    else:
+        dominated = beaten_without_more(c, ranks, objective)
+        outweighing = outweighed(c, ranks, merits, may, objective)
+    pool, asked_for = _pool(c, ranks, dominated, outweighing, objective.preference_share), larger == NONE
     by_evidence = np.lexsort(_evidence(c, merits))
-    just_met = _just_met(c, pool, merits, objective, by_evidence, outweighing)
+    just_met = _just_met(c, pool & asked_for, merits, objective, by_evidence, outweighing)
     pool &= ~just_met
-    limit = np.inf
-    if objective.stated and pool.any():
-        limit = merits[pool].min() * (1 + objective.preference_share) * (1 + _CLOSE)
-    eligible = pool & (merits <= limit)
+    eligible = _eligible(pool, asked_for, merits, objective)
     if objective.stated and not objective.cost_exponent and eligible.any():
         # What preferences may cost is a share of the time itself, not of the time that fewer GPUs are forgiven.
         best = np.argmin(np.where(eligible, merits, np.inf))
         eligible &= ~(c.measures.time > c.measures.time[best] * (1 + objective.preference_share) * (1 + _CLOSE))
-    if objective.stated and objective.cost_exponent:
-        eligible &= ~larger_for_nothing(c, eligible, objective)
     first = next((row for row in by_evidence.tolist() if eligible[row]), NONE)
     answer, replaced = first, NONE
     if first != NONE and outweighing[first] != NONE:
@@ -110,7 +121,7 @@ def choose(contenders: Contenders, objective: Objective) -> Standings:
         eligible[answer] = True
     dominated = np.where(dominated == NONE, outweighing, dominated)
     if answer != NONE:
-        dominated[answer] = NONE
+        dominated[answer] = larger[answer] = NONE
     group = np.where(np.arange(size) == answer, 0, 1)
     # Of what is not eligible under a stated objective merit decides, else the evidence: one constant for all of them.
     after = objective.stated & ~eligible & (group == 1)
@@ -118,7 +129,7 @@ def choose(contenders: Contenders, objective: Objective) -> Standings:
     group = np.where(after, 2, group)
     upper = np.where(group == 0, 0, tiers[:, 2] * 2 + tiers[:, 3])
     order = np.lexsort((*_evidence(c, merits), behind, upper, group, tiers[:, 0] * 2 + tiers[:, 1]))
-    return Standings(order, tiers, merits, eligible, dominated, just_met & (dominated == NONE), replaced)
+    return Standings(order, tiers, merits, eligible, dominated, just_met & (dominated == NONE), larger, replaced)
 
 
 def _evidence(c: Contenders, merits: Numbers) -> tuple[NDArray[Any], ...]:
@@ -143,6 +154,36 @@ def _just_met(
     return found
 
 
+def _eligible(pool: Flags, asked_for: Flags, merits: Numbers, objective: Objective) -> Flags:
+    """The plans that could be the answer: of a stated objective those that are worse by what preferences may cost.
+
+    Worse than the best of all, even of what nobody asked for; where nothing that was asked for is so near to that one,
+    than the best that was.
+    """
+    if not objective.stated:
+        return pool
+    wanted = pool & asked_for
+    for among in (pool, wanted):
+        if among.any():
+            limit = merits[among].min() * (1 + objective.preference_share) * (1 + _CLOSE)
+            found: Flags = wanted & (merits <= limit)
+            if found.any():
+                return found
+    return pool
+
+
+def _larger(c: Contenders, ranks: Codes, merits: Numbers, objective: Objective) -> Codes:
+    """For each plan a smaller one that is large enough and within the objective's reach; or NONE.
+
+    What is within reach is told by merit alone: a plan that is put out by a better one is no reason to buy more of it.
+    """
+    if np.isnan(c.measures.usd_per_hour).all():  # There is none by the piece of work, or none at all.
+        return np.full(len(c), NONE)
+    best = ranks == ranks.min()
+    reach = merits[best].min(initial=np.inf) * (1 + objective.preference_share) * (1 + _CLOSE)
+    return larger_than(c, best & (merits <= reach), objective)
+
+
 def _tiers(c: Contenders, objective: Objective) -> NDArray[np.bool_]:
     """The places of each plan's tier, in the order of ``losses.PLACES``; True is the lower."""
     guided = not objective.stated
@@ -156,7 +197,13 @@ def _merits(c: Contenders, objective: Objective) -> Numbers:
     slowest = time[timed].max() if timed.any() else 1.0
     stand_in = np.inf if priced.any() and objective.cost_exponent else 1.0
     merits = objective.merit(np.where(priced, cost, stand_in), np.where(timed, time, slowest), c.traits.count)
-    return np.where(priced | (stand_in == 1.0), merits, np.inf)
+    merits = np.where(priced | (stand_in == 1.0), merits, np.inf)
+    if objective.gain_of_doubling == 1 or not objective.cost_exponent:
+        return merits
+    # More GPUs that cost no more than another plan, and are no slower, are no worse than that one.
+    beside = np.where(no_worse(c.measures, c.measures.each(lambda column: column[:, None])), merits[:, None], np.inf)
+    found: Numbers = np.minimum(merits, beside.min(axis=0, initial=np.inf))
+    return found
 
 
 def _pool(c: Contenders, ranks: Codes, dominated: Codes, outweighed: Codes, share: float) -> Flags:
@@ -166,10 +213,14 @@ def _pool(c: Contenders, ranks: Codes, dominated: Codes, outweighed: Codes, shar
         return np.zeros(len(c), np.bool_)
     pool = free & (ranks == ranks[free].min())
     # A guide's word for a card goes to that card in a count and form that no equal outweighs, where there is one;
-    # not to one that costs so much more than those which are outweighed that one would rather order the equal.
+    # not to one that costs so much more than those which are outweighed that one would rather order the equal, nor to
+    # one for which less speaks than for the equal of the first of those.
     sound, family, cost = outweighed == NONE, c.traits.family, c.measures.cost
-    most = np.full(family.max(initial=-1) + 1, np.inf)
+    most, least = np.full((2, family.max(initial=-1) + 1), np.inf) * [[1], [-1]]
     worse = pool & ~sound
     np.minimum.at(most, family[worse], cost[worse] * (1 + share))
-    found: Flags = pool & (sound | ~np.isin(family, family[pool & sound & (cost <= most[family])]))
+    rising = np.flatnonzero(worse)[np.argsort(c.score[worse], kind="stable")]
+    least[family[rising]] = c.score[outweighed[rising]]  # The last one that is written is of the first by evidence.
+    fit = sound & (cost <= most[family]) & (c.score >= least[family])
+    found: Flags = pool & (sound | ~np.isin(family, family[pool & fit]))
     return found

@@ -30,10 +30,12 @@ class Traits(Struct, frozen=True):
 
     count: Any  # of GPUs
     nodes: Any  # machines that one copy is spread over, for its GPUs have to be joined
+    machines: Any  # that all of them stand in
     pcie_gpus: Any  # that are joined over PCIe
     copies: Any  # of a served model
     bought: Any  # it has to be bought
-    capacity_qps: Any  # requests a second that a service can bear; NaN where that is not known
+    usd_per_hour: Any  # of the whole plan; NaN where it is not known
+    capacity_qps: Any  # requests a second that a service can bear, at most those that come; NaN where it is not known
     vendor: Any  # in columns numbers that stand for vendors, and for families of cards
     family: Any
     segment: Any  # by SEGMENT_ORDER
@@ -45,16 +47,18 @@ class Traits(Struct, frozen=True):
         return Traits(*map(change, astuple(self)))
 
 
-def traits_of_plan(plan: Plan) -> Traits:
-    """What choosing reads of one plan."""
+def traits_of_plan(plan: Plan, load_qps: float | None = None) -> Traits:
+    """What choosing reads of one plan; ``load_qps``: the requests a second that come, where that is stated."""
     gpu, facts = plan.gpu, plan.facts
     return Traits(
         count=plan.count,
         nodes=facts.get("plan.joined_nodes", plan.nodes),
+        machines=plan.nodes,
         pcie_gpus=facts.get("plan.pcie_gpus", 0),
         copies=facts.get("plan.replicas", 1),
         bought=facts.get("plan.bought") is True,
-        capacity_qps=facts.get("plan.qps", math.nan),
+        usd_per_hour=facts.get("plan.usd_per_hour", math.nan),
+        capacity_qps=_asked_for(facts.get("plan.qps", math.nan), load_qps),
         vendor=gpu.vendor,
         family=gpu.family,
         segment=SEGMENT_ORDER.get(gpu.segment or "", 0),
@@ -63,8 +67,13 @@ def traits_of_plan(plan: Plan) -> Traits:
     )
 
 
-def traits_of(plans: Sequence[Plan]) -> Traits:
-    """What choosing reads of these plans."""
+def _asked_for(capacity: Any, load_qps: float | None) -> Any:
+    """What a service can bear of what is asked of it: beyond a stated load nobody needs more."""
+    return capacity if load_qps is None else np.minimum(capacity, load_qps)
+
+
+def traits_of(plans: Sequence[Plan], load_qps: float | None = None) -> Traits:
+    """What choosing reads of these plans; ``load_qps``: the requests a second that come, where that is stated."""
     table = PlanTable.of(plans)
     kinds = {id(gpu): gpu for gpu in table.gpus}  # A slice of a card has a memory of its own.
     number = {name: kind for kind, name in enumerate(kinds)}
@@ -78,10 +87,12 @@ def traits_of(plans: Sequence[Plan]) -> Traits:
     return Traits(
         count=table.numbers("plan.count").astype(np.intp),
         nodes=np.where(np.isnan(joined), machines, joined).astype(np.intp),
+        machines=np.nan_to_num(machines, nan=1).astype(np.intp),
         pcie_gpus=np.nan_to_num(table.numbers("plan.pcie_gpus")).astype(np.intp),
         copies=np.nan_to_num(table.numbers("plan.replicas"), nan=1).astype(np.intp),
         bought=table.yes("plan.bought"),
-        capacity_qps=table.numbers("plan.qps"),
+        usd_per_hour=table.numbers("plan.usd_per_hour"),
+        capacity_qps=_asked_for(table.numbers("plan.qps"), load_qps),
         vendor=np.array([vendors.setdefault(gpu.vendor, len(vendors)) for gpu in gpus], np.intp)[which],
         family=np.array([families.setdefault(gpu.family, len(families)) for gpu in gpus], np.intp)[which],
         segment=np.array([SEGMENT_ORDER.get(gpu.segment or "", 0) for gpu in gpus], np.intp)[which],

@@ -13,37 +13,86 @@ from whichgpu.engine.advisor.survey import MeasureColumns
 from whichgpu.engine.core import Codes, Numbers
 
 
-def dominated_in_tier(c: Contenders, ranks: Codes, objective: Objective) -> Codes:
-    """For each plan the one of its own tier that beats it most, or NONE."""
-    if objective.stated:
-        return _beaten_most_of(c, ranks, objective.dominance_margin)
-    # Without a stated objective nobody asked for the last cent: more cards over PCIe or more machines put no plan out.
+def may_put_out(c: Contenders, merits: Numbers, larger: Codes) -> Flags:
+    """For each plan (row) which plans (column) may put it out, if they are as much cheaper and faster as that takes.
+
+    Args:
+        c: the plans.
+        merits: what the objective minimises.
+        larger: for each plan one beside which it is larger than anybody asked for, or NONE.
+    """
+    figures, traits = (c.measures, c.measures.each(_as_rows)), (c.traits, c.traits.each(_as_rows))
+    better = (larger == NONE) & (merits <= _as_rows(merits))
+    return np.asarray(asks_for_no_more(*figures, *traits, better=better))
+
+
+def asks_for_no_more(one: MeasureColumns, other: MeasureColumns, mine: Traits, its: Traits, *, better: Any) -> Any:
+    """Whether the first plan may put out the second without anybody having asked for more.
+
+    Where a job's length is known, or a service is there all month, any may. By the piece of work only one that costs no
+    more an hour, that stands as well in as few machines, or that could be the answer in its stead (``better``): not
+    one that is larger than anybody asked for, nor one that the objective puts behind the second, since it shares the
+    work among so many more GPUs.
+    """
+    costs_no_more = (one.usd_per_hour > other.usd_per_hour) ^ True  # So it is where a rate is not known.
+    equal = stands_as_well(mine, its, paid_anyway=False) & (mine.machines <= its.machines)
+    return costs_no_more | equal | better
+
+
+def no_worse(one: MeasureColumns, other: MeasureColumns) -> Any:
+    """Whether the first plan costs no more than the second, by the work and by the hour, and is no slower."""
+    costlier_an_hour = one.usd_per_hour > other.usd_per_hour  # Not so where a rate is not known.
+    return (one.felt_cost <= other.felt_cost) & (one.time <= other.time) & (costlier_an_hour ^ True)
+
+
+def beaten_in_tier(c: Contenders, ranks: Codes, margin: float, may: Any = True, by: Numbers | None = None) -> Codes:
+    """For each plan the one of its own tier that beats it most by the margin in both cost and speed, or NONE.
+
+    Args:
+        c: the plans.
+        ranks: the tier of each.
+        margin: how much cheaper and faster the other must be, as a share.
+        may: for each plan (row) which plans (column) may put it out.
+        by: of several others the one where this is least; cost x time, if None.
+    """
+    beats = _beats(c, margin) & (ranks[:, None] == ranks) & may
+    return _beaten_most(c, beats, (_product(c) if by is None else by,))
+
+
+def beaten_without_more(c: Contenders, ranks: Codes, objective: Objective) -> Codes:
+    """The same while no objective is stated, by a plan of no more machines and cards over PCIe.
+
+    Nobody asked for the last cent: more of those put no plan out.
+    """
     beats = _beats(c, objective.dominance_margin) & (ranks[:, None] == ranks)
     return _beaten_most(c, beats & joins_no_more(c.traits, c.traits.each(_as_rows)), (_product(c),))
 
 
-def outweighed(c: Contenders, ranks: Codes, objective: Objective) -> Codes:
+def outweighed(c: Contenders, ranks: Codes, merits: Numbers, may: Any, objective: Objective) -> Codes:
     """For each plan the one that stands in for it if it comes first: an equal, else one of its own tier; or NONE.
 
     More cards over PCIe or more machines are no reason to pay more for less, where evidence puts a plan first; an
     equal of the one that stands in so takes its place in turn.
     """
-    equals = beaten_by_equals(c, objective)
-    mates = _beaten_most_of(c, ranks, objective.dominance_margin)
+    equals = beaten_by_equals(c, objective, may)
+    # Of a job that is shared among twice the GPUs cost x time is half: the merit knows that this is no gain.
+    mates = beaten_in_tier(c, ranks, objective.dominance_margin, may, merits)
     beaten_too = (mates != NONE) & (equals[mates] != NONE)
     return np.where(equals == NONE, np.where(beaten_too, equals[mates], mates), equals)
 
 
-def _beaten_most_of(c: Contenders, ranks: Codes, margin: float) -> Codes:
-    """For each plan the one of the same rank that beats it most by the margin in both cost and speed, or NONE."""
-    return _beaten_most(c, _beats(c, margin) & (ranks[:, None] == ranks), (_product(c),), _fronts(c, ranks))
+def larger_than(c: Contenders, among: Flags, objective: Objective) -> Codes:
+    """For each plan the smallest of those beside which it is larger than anybody asked for, or NONE.
 
+    Fewer of the same card do a piece of work for as much money, but for the margin of dominance, and meet what is
+    stated with as much room. Only of jobs whose length is not known: nobody said that there is enough work for more. Of
+    what is bought a smaller purchase of any card will do for what preferences may cost, for it is paid at once,
+    whatever work there will be.
 
-def larger_for_nothing(c: Contenders, among: Flags, objective: Objective) -> Flags:
-    """The plans of which fewer of the same card do a piece of work for as much money, but for the margin.
-
-    Only of jobs whose length is not known: nobody said that there is enough work for more. Of what is bought a smaller
-    purchase of any card will do for what preferences may cost, for it is paid at once, whatever work there will be.
+    Args:
+        c: the plans.
+        among: those that are worth having in the place of a larger one.
+        objective: tells the margins.
     """
     cost, hourly, t = c.measures.cost, c.measures.usd_per_hour, c.traits
     fewer = (t.family == _as_rows(t.family)) & (t.count < _as_rows(t.count)) & (hourly < _as_rows(hourly))
@@ -52,34 +101,30 @@ def larger_for_nothing(c: Contenders, among: Flags, objective: Objective) -> Fla
         share = 1 + objective.preference_share
         smaller = t.bought & _as_rows(t.bought) & (hourly * share <= _as_rows(hourly))
         found |= smaller & (cost <= _as_rows(cost) * share)
-    larger: Flags = (found & among).any(axis=1)
-    return larger
+    found &= among & (c.roomy | ~_as_rows(c.roomy))
+    order = np.lexsort((t.place, hourly))
+    smallest: Codes = np.where(found.any(axis=1), order[found[:, order].argmax(axis=1)], NONE)
+    return smallest
 
 
-def dominated_plans(contenders: Contenders, margin: float) -> Codes:
-    """For each plan the one that beats it most by the margin in both cost and speed, or NONE.
-
-    Args:
-        contenders: the plans; only those whose cost and time are both known take part.
-        margin: how much cheaper and faster the other must be, as a share.
-    """
-    return _beaten_most_of(contenders, np.zeros(len(contenders), np.intp), margin)
-
-
-def beaten_by_equals(contenders: Contenders, objective: Objective) -> Codes:
+def beaten_by_equals(contenders: Contenders, objective: Objective, may: Any = True) -> Codes:
     """For each plan one of equal standing that undercuts it so that a guide's word does not hold it, or NONE."""
     c, t = contenders, contenders.traits
-    beats = (c.proven[:, None] == c.proven) & (c.fallback[:, None] == c.fallback)
+    beats = (c.proven[:, None] == c.proven) & (c.fallback[:, None] == c.fallback) & may
     rows, columns = t.each(_as_rows), t
     same_card, measures = columns.family == rows.family, (c.measures, c.measures.each(_as_rows))
     guided = c.in_count_band | ~c.in_count_band[:, None] | _fewer_than_named(c, rows, same_card)
     paid_anyway = paid_for_anyway(*measures, same_card=same_card)
     beats &= keeps_count(columns, rows, guided=guided) & stands_as_well(columns, rows, paid_anyway=paid_anyway)
     another_named = c.in_card_band.any() & ~c.in_card_band
-    beats &= outweighs_guide(*measures, objective, columns, rows, another_named=another_named)
+    outweighing = beats & outweighs_guide(*measures, objective, columns, rows, another_named=another_named)
     # What a guide says of the count stands as far as it can; twice the GPUs at the same cost are no gain.
     merit = objective.merit(np.nan_to_num(c.measures.cost), np.nan_to_num(c.measures.felt_time), t.count)
-    return _beaten_most(c, beats, (merit, t.pcie_gpus, ~c.in_count_band))
+    keys = merit, t.pcie_gpus, ~c.in_count_band
+    found = _beaten_most(c, outweighing, keys)
+    # One that is far cheaper and slower stands in where no other does.
+    slower = _beaten_most(c, beats & far_cheaper(*measures, objective, columns, rows), keys)
+    return np.where(found == NONE, slower, found)
 
 
 def _fewer_than_named(c: Contenders, rows: Traits, same_card: Flags) -> Flags:
@@ -149,7 +194,7 @@ def outweighs_guide(
     most_an_hour = other.usd_per_hour * (1 + objective.guide_hour_share)
     same_card = mine.family == its.family
     costlier_an_hour = (one.usd_per_hour > most_an_hour) & (same_card ^ True)  # Not so where a rate is not known.
-    far_cheaper = one.cost * objective.guide_cost_ratio <= other.cost
+    by_many_times = one.cost * objective.guide_cost_ratio <= other.cost
     bears = bears_as_much(mine, its, objective.dominance_margin)
     as_fast = (one.time <= other.time * (1 + objective.dominance_margin)) & bears
     simpler = (mine.pcie_gpus < its.pcie_gpus) & (one.cost * one.time <= other.cost * other.time)
@@ -160,7 +205,19 @@ def outweighs_guide(
     beats = _clearly(one, other, objective.dominance_margin)
     undercuts = beats | (saves & (as_fast | simpler)) | for_no_more
     # ``^ True`` negates single truth values and columns of them alike.
-    return (undercuts & ((costlier_an_hour ^ True) | far_cheaper)) | (beats & (another_named ^ True))
+    return (undercuts & ((costlier_an_hour ^ True) | by_many_times)) | (beats & (another_named ^ True))
+
+
+def far_cheaper(one: MeasureColumns, other: MeasureColumns, objective: Objective, mine: Traits, its: Traits) -> Any:
+    """Whether the second plan costs more than a guide's word for it may, beside the first one of another card.
+
+    By the work and by an amount an hour that is worth looking at another card for; the first may be slower, but bears
+    as much, and strikes no worse a balance of cost and time.
+    """
+    enough = mine.usd_per_hour + objective.guide_least_saving <= its.usd_per_hour
+    far = (one.cost * objective.guide_price_ratio <= other.cost) & enough
+    balanced = one.felt_cost * one.felt_time <= other.felt_cost * other.felt_time
+    return far & balanced & bears_as_much(mine, its, objective.dominance_margin) & (mine.family != its.family)
 
 
 def bears_as_much(one: Traits, other: Traits, margin: float) -> Any:
@@ -195,20 +252,7 @@ def _product(c: Contenders) -> Numbers:
     return product
 
 
-def _fronts(c: Contenders, ranks: Codes) -> Flags:
-    """The plans of each tier that none is both cheaper and faster than: whoever is beaten is beaten by one of them."""
-    cost, time, place = c.measures.cost, c.measures.time, c.traits.place
-    same_cost, same_time = cost == cost[:, None], time == time[:, None]
-    before = (
-        (cost < cost[:, None])
-        | (same_cost & (time < time[:, None]))
-        | (same_cost & same_time & (place < place[:, None]))
-    )
-    behind: Flags = (before & (time <= time[:, None]) & (ranks == ranks[:, None])).any(axis=1)
-    return ~behind
-
-
-def _beaten_most(c: Contenders, beats: Flags, keys: tuple[NDArray[Any], ...], among: Flags | None = None) -> Codes:
+def _beaten_most(c: Contenders, beats: Flags, keys: tuple[NDArray[Any], ...]) -> Codes:
     """For each plan the one that beats it and comes first by the keys, the last key first; or NONE.
 
     Of several others it is one that no other beats in turn, if there is one.
@@ -217,12 +261,11 @@ def _beaten_most(c: Contenders, beats: Flags, keys: tuple[NDArray[Any], ...], am
         c: the plans.
         beats: for each plan (row) which plans (column) beat it.
         keys: columns by which the others are preferred, the lower the better.
-        among: the plans that count as others; all, if None.
     """
     if not len(c):
         return np.empty(0, np.intp)
     order = np.lexsort((c.traits.place, *keys))
-    by_preference: Flags = (beats if among is None else beats & among)[:, order]
+    by_preference: Flags = beats[:, order]
     beaten = np.asarray(by_preference.any(axis=1))
     sound = by_preference & ~beaten[order]
     chosen = np.where(sound.any(axis=1), sound.argmax(axis=1), by_preference.argmax(axis=1))

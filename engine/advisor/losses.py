@@ -11,7 +11,17 @@ from whichgpu.engine.advisor.outcome import Judged
 
 
 LossKind = Literal[
-    "unverified", "fallback", "guide_cards", "guide_counts", "dominated", "room", "late", "merit", "score"
+    "unverified",
+    "fallback",
+    "guide_cards",
+    "guide_counts",
+    "dominated",
+    "outweighed",
+    "larger",
+    "room",
+    "late",
+    "merit",
+    "score",
 ]
 
 #: Places of a tier, in its order, as the reasons for which a plan stands below another.
@@ -50,9 +60,16 @@ def loss_of(entry: Judged, answer: Judged | None, judged: Sequence[Judged]) -> L
         )
         to = first if kind in {"guide_cards", "guide_counts"} else answer  # The guide names the first by evidence.
         return Loss(kind, to, rules_behind(kind, entry, first), *_ratios(entry, answer), behind=behind)
-    if entry.standing.dominated_by is not None:
-        by = next(other for other in judged if other.ranked.plan.id == entry.standing.dominated_by)
-        return Loss("dominated", by, (), *_ratios(entry, by), behind=behind)
+    by_name: tuple[tuple[LossKind, str | None], ...] = (
+        ("outweighed", entry.standing.dominated_by),
+        ("larger", entry.standing.larger_than),
+    )
+    for kind, name in by_name:
+        if name is not None:
+            by = next(other for other in judged if other.ranked.plan.id == name)
+            ratios = cost, time, _ = _ratios(entry, by)
+            both = kind == "outweighed" and cost is not None and time is not None and min(cost, time) > 1
+            return Loss("dominated" if both else kind, by, (), *ratios, behind=behind)
     if entry.standing.just_met or too_late(entry, answer):
         kind = "room" if entry.standing.just_met else "late"
         return Loss(kind, answer, (), *_ratios(entry, answer), behind=behind)
@@ -69,6 +86,17 @@ def too_late(entry: Judged, answer: Judged) -> bool:
     if not mine.cost or not its.cost or not mine.felt_cost or not its.felt_cost:
         return False
     return mine.cost < its.cost and mine.felt_cost >= its.felt_cost
+
+
+def larger_than_asked_for(entry: Judged, answer: Judged) -> bool:
+    """Whether a plan pays more an hour than the answer for speed by the piece of work that nobody asked for."""
+    if entry.standing.larger_than is not None:
+        return True
+    hourly, own_hourly = entry.measures.usd_per_hour, answer.measures.usd_per_hour
+    mine, its = entry.standing.merit, answer.standing.merit
+    if hourly is None or own_hourly is None or mine is None or its is None:
+        return False
+    return hourly > own_hourly and mine > its
 
 
 def first_by_evidence(answer: Judged, judged: Sequence[Judged]) -> Judged:

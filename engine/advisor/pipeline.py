@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
+from whichgpu.engine.advisor.budgets import within_budgets
 from whichgpu.engine.advisor.candidates import judge_candidates
 from whichgpu.engine.advisor.intake import Workload
 from whichgpu.engine.advisor.lookups import look_up
@@ -106,7 +107,7 @@ def decide_workload(
     no_answer = _contradiction(context.stages.contradictions, intake) or _must_ask(context.vocabulary, intake)
     plan_round = None
     if no_answer is None:
-        plan_round = context.plan_round(maker, intake, objective)
+        intake, maker, plan_round = within_budgets(intake, partial(_made, context, model, objective), maker)
         no_answer = _nothing_fits(plan_round, context, workload, objective)
     chosen = plan_round.judged[0] if plan_round and plan_round.judged else None
     phases = _phases(context, workload, intake, objective, chosen) if no_answer is None else ()
@@ -189,8 +190,20 @@ def choose_plan(context: DecisionContext, given: Mapping[str, Value], objective:
         return None
     if _must_ask(context.vocabulary, intake):
         return Probed(intake)
-    found = context.plan_round(context.plan_maker(model, intake), intake, objective)
+    intake, _, found = within_budgets(intake, partial(_made, context, model, objective))
     return Probed(intake, found, found.judged[0] if found.judged else None)
+
+
+def _made(
+    context: DecisionContext,
+    model: ModelSpec | None,
+    objective: Objective,
+    intake: ResolvedFacts,
+    maker: PlanMaker | None = None,
+) -> tuple[PlanMaker, PlanRound]:
+    """The plans of settled facts, judged, and their maker."""
+    maker = maker or context.plan_maker(model, intake)
+    return maker, context.plan_round(maker, intake, objective)
 
 
 def round_on(context: DecisionContext, given: Mapping[str, Value], objective: Objective) -> PlanRound | None:

@@ -33,6 +33,8 @@ class Objective(Struct, frozen=True):
     around_usd_per_hour: float  # what surrounds rented GPUs, where evidence is weighed
     at_once_ms: float  # an answer sooner than this is no better, where cost counts beside speed; 0 where it does not
     guide_cost_ratio: float  # what the cards that a guide names may cost beside a faster plan of equal standing
+    guide_price_ratio: float  # what those cards may cost beside an equal of no worse a balance that bears as much
+    guide_least_saving: float  # by how many dollars an hour that equal costs less
     guide_hour_share: float  # share by which an hour of that plan may cost more without such a multiple
     dominance_margin: float  # share by which a plan must be cheaper and faster than another to rule it out
     meaning: str

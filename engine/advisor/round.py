@@ -9,7 +9,7 @@ import numpy as np
 from msgspec.structs import astuple
 
 from whichgpu.engine.advisor.choice import Standings, choose
-from whichgpu.engine.advisor.contenders import Contenders, Flags, traits_of
+from whichgpu.engine.advisor.contenders import Contenders, Flags, Traits, traits_of
 from whichgpu.engine.advisor.evidence import Evidence, Mark
 from whichgpu.engine.advisor.outcome import Judged, PlanRound, Rejection, Unverified
 from whichgpu.engine.advisor.proof import Gap, missing_for_proof
@@ -26,7 +26,7 @@ from whichgpu.engine.advisor.survey import (
     survey_claims,
 )
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.core import Codes, Facts, FactTable, OnDemand, Value
+from whichgpu.engine.core import Codes, Facts, FactTable, OnDemand, Value, number
 from whichgpu.engine.plans import Plan, PlanTable, Refusal, band_problems, through_gate
 from whichgpu.engine.rules import ResolvedFacts, Rule
 
@@ -71,7 +71,8 @@ def run_round(
     lacking = missing_for_proof(rejecting.evaluation, unstated)
     evidence = Evidence(stages.prefer, preferring, measures, ends, objective)
     proven = np.array([row not in lacking for row in alive.tolist()], np.bool_)
-    contenders = _contenders(survivors, measures, evidence, proven)
+    traits = traits_of(survivors, number(intake.facts, "peak_qps"))
+    contenders = _contenders(survivors, traits, measures, evidence, proven)
     rows, order, implausible = _ordered(survivors, contenders, objective)
     sides = _Sides(knowledge, stages, table, facts, derived, rejecting)
     ids, by = [survivors.ids[row] for row in rows.tolist()], tuple(beside)
@@ -97,11 +98,13 @@ def run_round(
     )
 
 
-def _contenders(plans: PlanTable, measures: MeasureColumns, evidence: Evidence, proven: Flags) -> Contenders:
+def _contenders(
+    plans: PlanTable, traits: Traits, measures: MeasureColumns, evidence: Evidence, proven: Flags
+) -> Contenders:
     """What choosing reads of the plans that no rule rejects."""
     fallback, in_card_band, in_count_band = map(evidence.marked, _MARKS)
     roomy = ~plans.no("plan.meets_with_room")
-    return Contenders(traits_of(plans), measures, evidence.scores, proven, fallback, in_card_band, in_count_band, roomy)
+    return Contenders(traits, measures, evidence.scores, proven, fallback, in_card_band, in_count_band, roomy)
 
 
 def _rules_against(stages: Stages, rejecting: TableRun, rows: Codes) -> list[tuple[Rule, ...]]:

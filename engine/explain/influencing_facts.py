@@ -57,7 +57,7 @@ def _decided_at_loss(advisor: Advisor, outcome: Outcome, gpus: frozenset[str]) -
         return frozenset()
     read = {name for rule in loss.rules for name in advisor.rules[rule].reads}
     read |= {*target.missing, *(gap.limit for gap in target.unverified)}
-    if loss.kind in ("guide_cards", "guide_counts", "merit"):
+    if loss.kind in ("guide_cards", "guide_counts", "larger", "merit"):
         read.add("objective")
     elif loss.kind == "late":
         read |= {"serving_mode", "objective", *BEARABLE, *TARGETS}

@@ -280,9 +280,9 @@ def _behind(entry: Judged, chosen: Judged, judged: Sequence[Judged]) -> float:
     behind += sum(weight for weight, mine, its in places if mine and not its)
     if loss.kind == "fallback":
         behind += len(loss.rules)  # Each may wait for another fact.
-    elif loss.kind == "dominated":
+    elif loss.kind in {"dominated", "outweighed"}:
         behind += _BEATEN + _doublings(loss.cost_ratio) + _doublings(loss.time_ratio)
-    elif loss.kind == "room":
+    elif loss.kind in {"larger", "room"}:
         behind += _OUTSIDE
     elif loss.kind in {"late", "merit"}:
         behind += _OUTSIDE + _doublings(loss.merit_ratio)

@@ -21,6 +21,7 @@ _BELOW_FOR = {
     "fallback": "chosen only where nothing else does the work",
     "guide_cards": "a guide names other cards for the case, and no objective is stated",
     "guide_counts": "a guide names another number of GPUs for the case, and no objective is stated",
+    "larger": "it is larger than the work that is stated calls for",
     "late": "its answers come later than people bear, which counts as costlier",
     "room": "it only just meets the stated targets, and another plan meets them with room for little more",
 }
@@ -141,9 +142,10 @@ class Explainer:
         if best is None or plan["score"] is None or best["score"] is None:
             return "judged because it was named"
         lost_at = plan.get("below_for")
-        if lost_at == "dominated":
+        beats = {"dominated": "is cheaper and faster", "outweighed": "stands in for it"}.get(str(lost_at))
+        if beats:
             by, ground = self.evidence.plans.get(plan.get("dominated_by", "")), self._ground(plan.get("dominated_by"))
-            better = f"{self._name(by) if by else plan.get('dominated_by', 'another plan')} is cheaper and faster"
+            better = f"{self._name(by) if by else plan.get('dominated_by', 'another plan')} {beats}"
             return f"{better}; against that one: {ground}" if ground else better
         if lost_at == "merit":
             return f"too far behind the best by the stated objective, {self.evidence.decision['objective']}"

@@ -20,7 +20,7 @@ from whichgpu.engine.advisor import (
     run_round,
     survey_claims,
 )
-from whichgpu.engine.core import Facts, Value
+from whichgpu.engine.core import Facts, Value, number
 from whichgpu.engine.interview.entrants import Comparer, Entrant, PossibleOutcome, WaitingRules, entrant_of, local_reads
 from whichgpu.engine.interview.possible_outcomes import OpenFacts, Truths, truths_of
 from whichgpu.engine.interview.precedence import Scales
@@ -159,7 +159,8 @@ def open_choice_of(rule_index: RuleIndex, outcome: Outcome, open_facts: OpenFact
         entrants[found.id] = found
     stand_in = entrants[answer] if answer != first_id else None
     first = entrants.pop(first_id)
-    field_of_plans = Field(first, [*entrants.values()], rejecting, Comparer(groups), objective, stand_in)
+    load = number(outcome.intake.facts, "peak_qps")
+    field_of_plans = Field(first, [*entrants.values()], rejecting, Comparer(groups), objective, stand_in, load)
     return OpenChoice(field_of_plans.bounds(), open_facts, at_risk, answer, rejecting)
 
 

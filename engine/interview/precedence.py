@@ -13,8 +13,11 @@ from whichgpu.engine.advisor import (
     MeasureColumns,
     Objective,
     Traits,
+    asks_for_no_more,
+    far_cheaper,
     joins_no_more,
     keeps_count,
+    no_worse,
     outweighs_guide,
     paid_for_anyway,
     stands_as_well,
@@ -42,6 +45,7 @@ class Precedence:
     leaving: Mapping[str, frozenset[str]]  # plans that may drop out or never come in, with the askable facts behind it
     comparer: Comparer
     objective: Objective
+    load_qps: float | None = None  # the requests a second that come, where that is stated
     _by_cost: list[tuple[float, float, Entrant]] = field(init=False)
     _traits: dict[str, Traits] = field(init=False)
     _figures: dict[str, MeasureColumns] = field(init=False)
@@ -53,7 +57,7 @@ class Precedence:
         known = [(entry.judged.measures.cost, entry.judged.measures.time, entry) for entry in self.entrants]
         priced = [(cost, time, entry) for cost, time, entry in known if cost is not None and time is not None]
         self._by_cost = sorted(priced, key=lambda each: (each[0], each[1], each[2].id))
-        self._traits = {entry.id: traits_of_plan(entry.judged.ranked.plan) for entry in self.entrants}
+        self._traits = {entry.id: traits_of_plan(entry.judged.ranked.plan, self.load_qps) for entry in self.entrants}
         self._figures = {entry.id: entry.judged.measures.figures for entry in self.entrants}
         numbers: dict[tuple[object, ...], int] = {}
         self._standings = {
@@ -143,12 +147,27 @@ class Precedence:
         """The plans that rule a plan out where both are of one tier."""
         mine = self._traits[entry.id]
         for other in self.faster_for_less(entry):
-            if self.objective.stated or joins_no_more(self._traits[other.id], mine):
+            if self.objective.stated:
+                if self._may_put_out(other, entry)[0]:
+                    yield other
+            elif joins_no_more(self._traits[other.id], mine):
                 yield other
+
+    def _may_put_out(self, other: Entrant, entry: Entrant) -> tuple[bool, bool]:
+        """Whether a plan may put another out without anybody having asked for more, and whether it surely may."""
+        if not self.objective.cost_exponent:
+            return True, True
+        figures = self._figures[other.id], self._figures[entry.id]
+        traits = self._traits[other.id], self._traits[entry.id]
+        may = asks_for_no_more(*figures, *traits, better=other.merits[0] <= entry.merits[1])
+        # Whether it is larger than anybody asked for hangs on smaller plans, which may come or go.
+        better = not self.objective.stated and other.merits[1] <= entry.merits[0]
+        return bool(may), bool(asks_for_no_more(*figures, *traits, better=better))
 
     def beats(self, other: Entrant, entry: Entrant) -> tuple[bool, bool]:
         """Whether a plan whose figures beat another's may rule it out, and whether it does whatever is answered."""
-        return self.against(entry, other)[1], self.always_level(entry, other)
+        surely = not self.objective.stated or self._may_put_out(other, entry)[1]
+        return self.against(entry, other)[1], self.always_level(entry, other) and surely
 
     def surely_beaten(self, entry: Entrant) -> bool:
         """Whether some plan that is sure to stay rules this one out, whatever is answered."""
@@ -160,23 +179,36 @@ class Precedence:
             return []
         equal = {other.id: self._is_equal(other, entry) for other in self._for_no_more(entry)}
         found = [other for other in self._for_no_more(entry) if equal[other.id] or self._clearly(other, entry)]
+        found = [other for other in found if self._may_put_out(other, entry)[0]]
         bus = {other.id: self._traits[other.id].pcie_gpus for other in found}
-        return sorted(found, key=lambda other: (not equal[other.id], bus[other.id], *_product(other)))
+        slower = {other.id: equal[other.id] and not self._is_equal(other, entry, slower=False) for other in found}
+        place = {other.id: 2 - 2 * equal[other.id] + slower[other.id] for other in found}
+        return sorted(found, key=lambda other: (place[other.id], bus[other.id], *_product(other)))
 
-    def _is_equal(self, other: Entrant, entry: Entrant, *, another_named: bool = False) -> bool:
+    def _is_equal(self, other: Entrant, entry: Entrant, *, another_named: bool = False, slower: bool = True) -> bool:
         """Whether a plan, where it stands no lower, undercuts another so that a guide's word does not hold that one.
 
-        ``another_named``: guides name cards for the case, and not the plan's own.
+        Args:
+            other: the plan.
+            entry: the other one.
+            another_named: guides name cards for the case, and not the plan's own.
+            slower: it may be slower, if it is so much cheaper.
         """
         mine, its = self._traits[entry.id], self._traits[other.id]
         figures = self._figures[other.id], self._figures[entry.id]
         same_card = its.family == mine.family
         undercuts = outweighs_guide(*figures, self.objective, its, mine, another_named=another_named)
+        undercuts |= slower and far_cheaper(*figures, self.objective, its, mine)
         paid_anyway = paid_for_anyway(*figures, same_card=same_card)
         return bool(undercuts and stands_as_well(its, mine, paid_anyway=paid_anyway))
 
     def outweighs(self, other: Entrant, entry: Entrant) -> tuple[bool, bool]:
         """Whether a plan whose figures outweigh another's may stand in for it, and whether it surely does."""
+        may, sure = self._outweighs(other, entry)
+        asked, surely_asked = self._may_put_out(other, entry)
+        return may and asked, sure and surely_asked
+
+    def _outweighs(self, other: Entrant, entry: Entrant) -> tuple[bool, bool]:
         of_one_tier = self.beats(other, entry) if self._clearly(other, entry) else (False, False)
         if not self._is_equal(other, entry):
             return of_one_tier[0], of_one_tier[1] and other.id not in self.leaving
@@ -207,8 +239,28 @@ class Precedence:
             and self.always_level(entry, mate)
             and not any(self.outweighs(other, mate)[0] for other in self.outweighing(mate))
             and not any(self.beats(other, mate)[0] for other in self.beating(mate))
+            and self._surely_fit(mate, entry)
             for mate in self.mates(entry)
         )
+
+    def _surely_fit(self, mate: Entrant, entry: Entrant) -> bool:
+        """Whether a guide's word for a card goes to this plan of it before an equal of others, whatever is answered."""
+        own = [each for each in (entry, *self.mates(entry)) if each is not mate]
+        costs = [cost for each in own if (cost := each.judged.measures.cost) is not None]
+        cost, share = mate.judged.measures.cost, 1 + self.objective.preference_share
+        if cost is None or not costs or cost > min(costs) * share:
+            return False
+        equals = {equal.id: equal for each in own for equal in self.outweighing(each)}
+        return all(self._most_lead(equal, mate) <= 0 for equal in equals.values() if equal is not mate)
+
+    def _most_lead(self, one: Entrant, other: Entrant) -> float:
+        """The most points by which a plan may be ahead of another, whatever is answered."""
+        lead = one.judged.ranked.score - other.judged.ranked.score
+        lead += one.best_terms - one.terms + other.terms - other.worst_terms
+        for group in self.comparer.groups.scores:
+            least, most = self.comparer.lead(group, other, one)
+            lead += most - least
+        return lead
 
     def beating_causes(self, entry: Entrant) -> frozenset[str]:
         """The askable facts on which it hangs whether a plan that is beaten now stays so: the fewest that would do."""
@@ -281,6 +333,18 @@ class Scales:
 
         An unknown time counts as the slowest known of those that are left, an unknown cost as beyond all known ones.
         """
+        least, most = self._own_merits(judged)
+        if self.objective.gain_of_doubling == 1 or not self.objective.cost_exponent:
+            return least, most
+        figures = judged.measures.figures
+        for other in self.judged:  # It is no worse than a plan that it beats by the hour as well.
+            if no_worse(figures, other.measures.figures):
+                its = self._own_merits(other)
+                least = min(least, its[0])
+                most = min(most, its[1]) if other.ranked.plan.id not in self.leaving else most
+        return least, most
+
+    def _own_merits(self, judged: Judged) -> tuple[float, float]:
         cost, time = judged.measures.felt_cost, judged.measures.felt_time
         costs = (cost, cost) if cost is not None else self._costs
         times = (time, time) if time is not None else self._times

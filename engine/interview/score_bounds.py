@@ -55,13 +55,15 @@ class Field:
     comparer: Comparer
     objective: Objective
     stand_in: Entrant | None = None  # the answer, where it is an equal that outweighs the leader
+    load_qps: float | None = None  # the requests a second that come, where that is stated
     order: Precedence = field(init=False)
     _window: float = field(init=False)
     _settled: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Find the merit beyond which no plan can be the answer."""
-        self.order = Precedence((self.leader, *self.others), self.leaving, self.comparer, self.objective)
+        entrants = (self.leader, *self.others)
+        self.order = Precedence(entrants, self.leaving, self.comparer, self.objective, self.load_qps)
         self._window = self._merit_window()
 
     def bounds(self) -> ScoreBounds:

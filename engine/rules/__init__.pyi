@@ -54,7 +54,12 @@ from .language.tree import (
 )
 from .language.wording import words as words
 from .resolution.conditions import conditions_of as conditions_of, defaults_of as defaults_of
-from .resolution.model import FactCandidate as FactCandidate, Origin as Origin, ResolvedFacts as ResolvedFacts
+from .resolution.model import (
+    FactCandidate as FactCandidate,
+    Origin as Origin,
+    ResolvedFact as ResolvedFact,
+    ResolvedFacts as ResolvedFacts,
+)
 from .resolution.run import (
     Default as Default,
     FactResolver as FactResolver,

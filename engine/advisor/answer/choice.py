@@ -6,10 +6,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.answer.plans import unverified_dict
-from whichgpu.engine.advisor.answer.wording import because, fallback_text, later_than_bearable
+from whichgpu.engine.advisor.answer.wording import because, fallback_text, larger_words, later_than_bearable
 from whichgpu.engine.advisor.contenders import traits_of_plan
 from whichgpu.engine.advisor.dominance import joins_no_more
-from whichgpu.engine.advisor.losses import PLACES, first_by_evidence, loss_of, rules_behind, too_late
+from whichgpu.engine.advisor.losses import (
+    PLACES,
+    first_by_evidence,
+    larger_than_asked_for,
+    loss_of,
+    rules_behind,
+    too_late,
+)
 from whichgpu.engine.advisor.options import gain_of
 from whichgpu.engine.advisor.outcome import Judged, Outcome
 from whichgpu.engine.core import Facts
@@ -21,6 +28,12 @@ if TYPE_CHECKING:
     from whichgpu.engine.advisor.answer import plan_types
 
 
+#: The facts that reasons without a rule rest on, where they are stated.
+_READ: Mapping[str, tuple[str, ...]] = {
+    "larger": ("serving_mode", "utilization_pct", "objective"),
+    "room": TARGETS,
+    "late": ("serving_mode", *BEARABLE),
+}
 #: Why a plan without room is passed over.
 ONLY_JUST = "it meets what is stated by less than that is known to, and the answer meets it with room for little more"
 
@@ -57,6 +70,7 @@ def preference_cost(outcome: Outcome) -> plan_types.PreferenceCost | None:
         if entry.standing.tier == answer.standing.tier
         and entry.standing.dominated_by is None
         and not entry.standing.just_met
+        and entry.standing.larger_than is None
         and entry.standing.merit is not None
         and entry.standing.merit < answer.standing.merit
         and gain_of(entry.measures, answer.measures, outcome.objective) > 1
@@ -127,6 +141,8 @@ def _reason(entry: Judged, answer: Judged, outcome: Outcome) -> tuple[plan_types
         if mine and not its:
             rules = rules_behind(name, entry, first_by_evidence(answer, outcome.judged))
             return name, rules[0] if rules else None
+    if outcome.objective.stated and larger_than_asked_for(entry, answer):
+        return "larger", None
     if entry.standing.just_met:
         return "room", None
     return ("late" if too_late(entry, answer) else "evidence"), None
@@ -147,7 +163,7 @@ def _entry(
     else:
         first = first_by_evidence(answer, outcome.judged)
         text = because(rule, {**shared, **first.facts}, vocabulary)
-    read = {"room": TARGETS, "late": ("serving_mode", *BEARABLE)}.get(reason, ())
+    read = _READ.get(reason, ())
     targets = [name for name in read if name in outcome.intake.facts]
     stated = _stated(rule, outcome) if rule else [*targets, *entry.missing]
     waits = sorted(f for f in rule.reads if f not in shared and "." not in f) if rule else []
@@ -167,6 +183,9 @@ def _without_rule(
 ) -> str:
     """Why a plan is not the answer where no rule says so."""
     match reason:
+        case "larger":
+            by_id = {other.ranked.plan.id: other for other in outcome.judged}
+            return larger_words(entry, by_id.get(entry.standing.larger_than or "", answer), vocabulary)
         case "room":
             return ONLY_JUST
         case "late":

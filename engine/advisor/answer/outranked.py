@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.answer.choice import below_answer
-from whichgpu.engine.advisor.answer.wording import because, fallback_text, later_than_bearable
+from whichgpu.engine.advisor.answer.wording import because, fallback_text, larger_words, later_than_bearable
 from whichgpu.engine.advisor.losses import Loss
 from whichgpu.engine.advisor.outcome import Judged, Outcome
 from whichgpu.engine.advisor.rank import Objective
@@ -30,6 +30,7 @@ _BELOW = {
     "fallback": "it is chosen only where nothing else qualifies",
     "guide_cards": "the guides name other cards for the case",
     "guide_counts": "the guides name another count for the case",
+    "larger": "it is larger than the work that is stated calls for",
     "late": "its answers come later than people bear, which counts as costlier",
     "room": "it only just meets the stated targets, and another meets them with room for little more",
 }
@@ -82,7 +83,8 @@ def _reason(entry: Judged, outcome: Outcome) -> str:
     if entry.facts.get("plan.assumed_price") is True:
         return "no offer in the price list has this shape, and its price is a guess"
     if below["dominated_by"]:
-        return f"{below['dominated_by']} is both cheaper and faster"
+        better = "stands in for it" if below["below_for"] == "outweighed" else "is both cheaper and faster"
+        return f"{below['dominated_by']} {better}"
     if below["below_for"] in _BELOW:
         return _BELOW[below["below_for"]]
     return "others come before it by what the objective and the evidence say"
@@ -162,6 +164,10 @@ def loss_text(
             text += f": {because(rule, facts, vocabulary).rstrip('.')}" if rule else ""
         case "dominated":
             text = f"{named(loss.to)} does the same work {_times(loss)}"
+        case "outweighed":
+            text = f"{named(loss.to)} stands in for it, {_times(loss)}, which a guide's word does not outweigh"
+        case "larger":
+            text = larger_words(entry, loss.to, vocabulary)
         case "room":
             text = f"it meets what is stated by less than that is known to, and {named(loss.to)} meets it with room"
         case "late":

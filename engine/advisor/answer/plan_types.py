@@ -159,7 +159,9 @@ class UnverifiedLimit(TypedDict):
 class Loss(TypedDict, total=False):
     """Where a plan that no rule rejects lost to the answer."""
 
-    dominated_by: Annotated[Word | None, doc("A plan that is both cheaper and faster.")]
+    dominated_by: Annotated[
+        Word | None, doc("A plan that is both cheaper and faster, or (below_for: outweighed) stands in for it.")
+    ]
     below_for: Annotated[LossKind | None, doc("The first step of the choice at which it lost.")]
     cost_ratio: Annotated[Number | None, doc("Its cost by the answer's, as choosing compares.")]
     speed_ratio: Annotated[Number | None, doc("Its speed by the answer's.")]

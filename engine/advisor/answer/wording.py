@@ -56,6 +56,13 @@ def later_than_bearable(entry: Judged, workload: Facts, vocabulary: Vocabulary) 
     return say(_TIMES[max(late, key=late.__getitem__)], {**workload, **entry.facts}, vocabulary)
 
 
+def larger_words(entry: Judged, smaller: Judged, vocabulary: Vocabulary) -> str:
+    """Why a plan is larger than anybody asked for, beside one that is large enough."""
+    mine, its = (say("{plan.usd_per_hour}", each.facts, vocabulary) for each in (entry, smaller))
+    enough = f"{smaller.ranked.plan.count} x {smaller.ranked.plan.gpu.name}"
+    return f"it costs {mine} where {enough} costs {its}, and nobody states that there is so much work"
+
+
 def better_words(beside: Mapping[str, Any]) -> str:
     """``27 % cheaper and 2.6 x as fast``: the answer beside a plan that it beats, whose ratios are by the answer's."""
     ratios = (("cost_ratio", True), ("speed_ratio", False))

@@ -38,11 +38,17 @@ class Wishes(Struct, frozen=True):
     providers_allowed: tuple[str, ...] = ()
     regions_allowed: tuple[str, ...] = ()
     interruptible: bool = False
+    lowest: bool = False  # the price is that of the cheapest provider, not the median of several
 
     @property
     def narrow_offers(self) -> bool:
         """Whether some offers are ruled out."""
         return bool(self.providers_allowed or self.regions_allowed)
+
+    @property
+    def of_an_index(self) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
+        """What an index is made for."""
+        return self.providers_allowed, self.regions_allowed, self.lowest
 
     def parts(self) -> Iterator[Wishes]:
         """Every wish for one of the allowed providers or regions alone, where several are allowed."""
@@ -61,6 +67,7 @@ def wishes_from_facts(facts: Facts) -> Wishes:
         providers_allowed=_words(facts, "providers_allowed"),
         regions_allowed=_words(facts, "regions_allowed"),
         interruptible=facts.get("interruptible") is True,
+        lowest=facts.get("lowest_prices") is True,
     )
 
 
@@ -89,7 +96,7 @@ class OfferIndex:
         self._shapes: dict[tuple[str, Terms], tuple[Shape, ...]] = {}
         self._numbers: dict[_Asked, int] = {}
         self.rentals = RentalTable()
-        self._narrowed: dict[tuple[tuple[str, ...], tuple[str, ...]], OfferIndex] = {}
+        self._narrowed: dict[tuple[tuple[str, ...], tuple[str, ...], bool], OfferIndex] = {}
 
     def rental(
         self, gpu: Gpu, count: int, together: int, *, linked: bool | None = None, interruptible: bool = False
@@ -150,14 +157,17 @@ class OfferIndex:
         return self._shapes[key]
 
     def narrowed(self, wishes: Wishes) -> OfferIndex:
-        """The index without the offers that the wishes forbid; the same index when they forbid none."""
-        if not wishes.narrow_offers:
+        """The index without the offers that the wishes forbid, by the prices that they ask for; else the same."""
+        if not (wishes.narrow_offers or wishes.lowest):
             return self
-        key = (wishes.providers_allowed, wishes.regions_allowed)
+        key = wishes.of_an_index
         if key not in self._narrowed:
             if len(self._narrowed) >= _KEPT:
                 self._narrowed.clear()
-            self._narrowed[key] = OfferIndex(_allowed(self, wishes), self.constants, wishes)
+            constants = self.constants
+            if wishes.lowest:
+                constants = replace(constants, price_choice=replace(constants.price_choice, lowest_providers=1))
+            self._narrowed[key] = OfferIndex(_allowed(self, wishes), constants, wishes)
         return self._narrowed[key]
 
     @cached_property

@@ -47,10 +47,10 @@ class Contender(Struct, frozen=True):
         return self.measures.time
 
 
-def columns(entries: Sequence[Contender]) -> Contenders:
+def columns(entries: Sequence[Contender], load_qps: float | None = None) -> Contenders:
     marks = ("proven", "fallback", "in_card_band", "in_count_band", "roomy")
     return Contenders(
-        traits_of([entry.plan for entry in entries]),
+        traits_of([entry.plan for entry in entries], load_qps),
         MeasureColumns.of([entry.measures for entry in entries]),
         np.array([entry.score for entry in entries], np.float64),
         *(np.array([getattr(entry, mark) for entry in entries], np.bool_) for mark in marks),
@@ -67,11 +67,14 @@ def by_name(entries: Sequence[Contender], rows: Sequence[int]) -> dict[str, str]
 
 
 def dominated_plans(entries: Sequence[Contender], margin: float) -> dict[str, str]:
-    return by_name(entries, dominance.dominated_plans(columns(entries), margin).tolist())
+    one_tier = np.zeros(len(entries), np.intp)
+    return by_name(entries, dominance.beaten_in_tier(columns(entries), one_tier, margin).tolist())
 
 
-def beaten_by_equals(entries: Sequence[Contender], objective: Objective) -> dict[str, str]:
-    return by_name(entries, dominance.beaten_by_equals(columns(entries), objective).tolist())
+def beaten_by_equals(
+    entries: Sequence[Contender], objective: Objective, load_qps: float | None = None
+) -> dict[str, str]:
+    return by_name(entries, dominance.beaten_by_equals(columns(entries, load_qps), objective).tolist())
 
 
 def contender(
@@ -98,6 +101,7 @@ def contender(
     roomy: bool = True,
     lateness: float = 1.0,
     bought: bool = False,
+    an_hour: float | None = None,
 ) -> Contender:
     gpu = Gpu(id=name, family=family or name, series=name, name=name, vendor=vendor, vram_gb=vram, segment=segment)
     plan = Plan(
@@ -120,7 +124,8 @@ def contender(
             "plan.joined_nodes": joined or nodes,
             "plan.bought": bought,
         }
-        | ({} if bears is None else {"plan.qps": bears}),
+        | ({} if bears is None else {"plan.qps": bears})
+        | ({} if an_hour is None else {"plan.usd_per_hour": an_hour}),
     )
     measures = Measures(cost, time, usd_per_hour=hourly, felt_time=time, lateness=lateness)
     return Contender(plan, measures, score, proven, fallback, cards, counts, roomy)
@@ -264,6 +269,36 @@ def test_what_a_service_can_bear_counts_and_not_its_copies(unstated: Objective) 
     assert answer([thirteen, contender("unknown", 9.9, 1, count=4, copies=4)], unstated) == "thirteen"
 
 
+def test_what_nobody_asks_of_a_service_is_no_reason_to_pay_for_it(unstated: Objective) -> None:
+    plans = [contender("named", 10, 2, cards=True, bears=9), contender("equal", 5, 2, bears=4)]
+    found = {load: beaten_by_equals(plans, unstated, load).get("named") for load in (None, 3.0, 6.0)}
+    assert found == {None: None, 3.0: "equal", 6.0: None}
+
+
+def test_a_guides_card_that_costs_far_more_gives_way_to_an_equal_of_no_worse_a_balance(unstated: Objective) -> None:
+    ratio, least = unstated.guide_price_ratio, unstated.guide_least_saving
+    named = contender("named", 10 * ratio, 2, cards=True, score=5, bears=9, an_hour=10 * ratio + least)
+
+    def beside(cost: float, time: float, bears: float, an_hour: float) -> str:
+        return answer([named, contender("equal", cost, time, bears=bears, an_hour=an_hour)], unstated)
+
+    slower = 2 * ratio * 0.99
+    assert beside(10, slower, 9, 10 * ratio) == "equal"
+    assert beside(10.1, slower, 9, 10 * ratio) == "named", "it saves too little"
+    assert beside(10, slower, 9, 10 * ratio + 0.1) == "named", "an hour of it costs hardly less"
+    assert beside(10, 2 * ratio * 1.01, 9, 10 * ratio) == "named", "it strikes a worse balance"
+    assert beside(10, slower, 8, 10 * ratio) == "named", "it bears less"
+    other_count = contender("other", 10, slower, bears=9, an_hour=10, family="named", cards=True)
+    assert answer([named, other_count], unstated) == "named", "its count is the guides' to tell"
+
+
+def test_a_guides_card_comes_in_no_form_for_which_less_speaks_than_for_the_equal(unstated: Objective) -> None:
+    named = contender("named", 10, 2, cards=True, score=5)
+    other = contender("other", 6, 4, cards=True, score=1, family="named")
+    assert answer([named, other, contender("equal", 9, 1, score=0)], unstated) == "other"
+    assert answer([named, other, contender("equal", 9, 1, score=2)], unstated) == "equal"
+
+
 def test_copies_in_machines_of_their_own_join_nothing(unstated: Objective) -> None:
     one = contender("one", 10, 2, cards=True, count=4)
     assert answer([one, contender("apart", 8, 1, count=4, copies=4, nodes=4, joined=1)], unstated) == "apart"
@@ -335,6 +370,40 @@ def test_work_of_unknown_length_gets_more_of_a_card_only_for_less_or_for_speed(
     assert answer([one, eight], stated(name)) == expected
     whole_run = [contender("one", 1, 8, family="card"), contender("eight", 1, 1, family="card", count=8, score=9)]
     assert answer(whole_run, stated(name)) == "eight"
+
+
+def piecework(name: str, card: str, count: int, cost: float, hourly: float, score: float = 0.0) -> Contender:
+    """A plan of a job whose length is not known: an hour of a card, and what a piece of work costs on it."""
+    return contender(
+        name, cost, cost / (hourly * count), family=card, count=count, hourly=hourly * count, pcie=count, score=score
+    )
+
+
+def test_what_is_larger_than_anybody_asked_for_puts_nothing_out(cheapest: Objective) -> None:
+    small, liked = piecework("small", "a", 1, 102, 1), piecework("liked", "b", 1, 110, 4, score=1)
+    eight = piecework("eight", "a", 8, 102, 1)
+    twice = piecework("twice", "b", 2, 110, 4, score=2)
+    found = standings([small, liked, eight, twice], cheapest)
+    assert next(iter(found)) == "liked"
+    assert {name: standing.larger_than for name, standing in found.items()} == {
+        "liked": None,
+        "small": None,
+        "eight": "small",
+        "twice": "liked",
+    }
+
+
+def test_what_the_objective_puts_behind_a_plan_does_not_put_it_out() -> None:
+    """Eight that cost a little less by the piece, and twice as much by the hour, are no balance for one."""
+    one, eight = piecework("one", "b", 1, 110, 4), piecework("eight", "a", 8, 102, 1)
+    assert answer([one, eight], stated("balanced")) == "one"
+    assert answer([one, piecework("eight", "a", 8, 80, 0.4)], stated("balanced")) == "eight"
+    assert answer([one, piecework("two", "a", 2, 50, 4)], stated("balanced")) == "two"
+
+
+def test_an_hour_that_costs_no_more_is_reason_enough(cheapest: Objective) -> None:
+    one = piecework("one", "b", 1, 110, 4, score=9)
+    assert answer([one, piecework("eight", "a", 8, 90, 0.5)], cheapest) == "eight"
 
 
 def test_a_guides_count_is_kept_by_an_equal_of_that_count_in_fewer_machines(unstated: Objective) -> None:
@@ -623,6 +692,52 @@ def test_without_a_loser_the_answer_changes_only_where_it_held_another_down(
     was_the_slowest = by_id[gone].time == max((e.time for e in entries if e.time is not None), default=None)
     only_known_cost = [e.id for e in entries if e.cost is not None] == [gone]
     assert beaten or set_the_window or was_the_slowest or only_known_cost
+
+
+pieces = st.builds(
+    piecework,
+    st.just("x"),
+    st.sampled_from(["a", "b", "c"]),
+    st.sampled_from([1, 2, 4, 8]),
+    amounts,
+    st.sampled_from([0.5, 1.0, 1.5, 4.0]),
+    st.integers(-3, 3).map(float),
+)
+piece_choices = st.lists(pieces, min_size=1, max_size=10).map(named)
+
+
+@given(piece_choices, st.sampled_from([stated("cheapest"), stated("balanced")]))
+def test_without_what_is_larger_than_asked_for_the_answer_is_the_same(
+    entries: list[Contender], objective: Objective
+) -> None:
+    found = standings(entries, objective)
+    larger = {name for name, standing in found.items() if standing.larger_than is not None}
+    assert next(iter(found)) not in larger
+    best = min(found, key=lambda name: found[name].merit or 0.0)
+    assume(best not in larger)  # It says from where the share of preferences counts, whether it may win or not.
+    after = answer([entry for entry in entries if entry.id not in larger], objective)
+    by_id = {entry.id: entry for entry in entries}
+    better = [by_id[name] for name in larger if _beats(by_id[name], by_id[after])]
+    hourly = by_id[after].measures.usd_per_hour
+    assert hourly is not None
+    for_no_more = any((entry.measures.usd_per_hour or 0.0) <= hourly for entry in better)
+    assert after == next(iter(found)) or for_no_more
+
+
+@given(piece_choices, st.sampled_from([stated("cheapest"), stated("balanced")]))
+def test_no_eligible_plan_is_a_smaller_one_of_the_answers_card_for_as_much(
+    entries: list[Contender], objective: Objective
+) -> None:
+    found = standings(entries, objective)
+    by_id = {entry.id: entry for entry in entries}
+    first = by_id[next(iter(found))]
+    for name, standing in found.items():
+        other = by_id[name]
+        if standing.eligible and other.plan.gpu.family == first.plan.gpu.family and other.plan.count < first.plan.count:
+            assert other.measures.usd_per_hour is not None
+            assert first.measures.usd_per_hour is not None
+            dearer = (other.cost or 0) * (1 - objective.dominance_margin) >= (first.cost or 0)
+            assert dearer or other.measures.usd_per_hour >= first.measures.usd_per_hour
 
 
 def _beats(one: Contender, other: Contender) -> bool:

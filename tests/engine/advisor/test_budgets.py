@@ -1,0 +1,76 @@
+"""Budgets that only the cheapest provider of a plan keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from whichgpu.engine.advisor.advisor import Advisor, Decision
+
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+JOB: dict[str, Any] = {
+    "task": "experimentation",
+    "model_name": "sd3.5-large",
+    "objective": "cheapest",
+    "gpu_candidates": ["nvidia-rtx-a6000"],
+    "deployment_site": "cloud",
+}
+ONE = "W-ONE-PROVIDER-KEEPS-BUDGET"
+
+
+def decide(advisor: Advisor, facts: Mapping[str, Any]) -> Decision:
+    return advisor.decide(advisor.read(dict(facts)), decided_at=NOW)
+
+
+def prices(advisor: Advisor) -> tuple[float, float]:
+    """The lowest price of the card for an hour, and the median of several, which is higher."""
+    chosen = decide(advisor, JOB).outcome.chosen
+    assert chosen is not None
+    cost = chosen.ranked.plan.cost
+    assert cost.lowest_usd_per_hour is not None
+    assert cost.usd_per_hour is not None
+    assert cost.lowest_usd_per_hour < cost.usd_per_hour
+    return cost.lowest_usd_per_hour, cost.usd_per_hour
+
+
+def test_a_budget_that_the_cheapest_provider_keeps_is_kept_with_a_warning(advisor: Advisor) -> None:
+    lowest, median = prices(advisor)
+    decision = decide(advisor, {**JOB, "budget_usd_per_hour": (lowest + median) / 2})
+    answer = decision.to_dict()
+    assert answer["recommendation"] is not None
+    assert answer["recommendation"]["cost"]["usd_per_hour"] == pytest.approx(lowest)
+    assert [warning["code"] for warning in answer["warnings"]].count(ONE) == 1
+    assert decision.outcome.intake.facts["lowest_prices"] is True
+
+
+@pytest.mark.parametrize("enough", [True, False])
+def test_the_usual_price_stands_where_it_keeps_the_budget_or_no_price_does(advisor: Advisor, enough: bool) -> None:
+    lowest, median = prices(advisor)
+    outcome = decide(advisor, {**JOB, "budget_usd_per_hour": median if enough else lowest * 0.99}).outcome
+    assert "lowest_prices" not in outcome.intake.facts
+    if enough:
+        assert outcome.chosen is not None
+        assert outcome.chosen.ranked.plan.cost.usd_per_hour == pytest.approx(median)
+    else:
+        assert outcome.chosen is None
+        assert outcome.no_answer is not None
+
+
+def test_what_is_short_of_more_than_money_is_not_tried_at_lower_prices(advisor: Advisor) -> None:
+    lowest, median = prices(advisor)
+    facts = {**JOB, "gpu_candidates": ["nvidia-rtx-3060-12gb"], "budget_usd_per_hour": (lowest + median) / 2}
+    outcome = decide(advisor, facts | {"needs_ecc": True}).outcome
+    assert outcome.chosen is None
+    assert "lowest_prices" not in outcome.intake.facts
+
+
+def test_the_choice_alone_comes_to_the_same_plan(advisor: Advisor) -> None:
+    lowest, median = prices(advisor)
+    facts = {**JOB, "budget_usd_per_hour": (lowest + median) / 2}
+    chosen = decide(advisor, facts).outcome.chosen
+    assert chosen is not None
+    assert advisor.choose(facts)[0] is not None
