@@ -8,7 +8,7 @@ import numpy as np
 
 from whichgpu.engine.plans.needs import Choices
 from whichgpu.engine.plans.picks import Picks, grouped, not_beaten, picks_of, why_smallest
-from whichgpu.engine.plans.replica_counts import Replicas, most_that_help, needed_replicas, speed_of
+from whichgpu.engine.plans.replica_counts import Replicas, first_tries, most_that_help, needed_replicas, speed_of
 from whichgpu.engine.plans.size_columns import capacity, mean_latency_ms, rate
 from whichgpu.engine.plans.sizes import PlanSizes
 from whichgpu.engine.plans.targets import missed
@@ -47,17 +47,21 @@ def serving(sizes: PlanSizes, which: Ints, smallest: Ints) -> Picks:
     """
     replicas = _replicas(sizes, which, smallest)
     limits = sizes.columns.fabrics.most[sizes.columns.links.fabric[replicas.gpu]]
-    needed = needed_replicas(sizes, replicas, limits, sizes.goals)
+    wanted = (sizes.goals, sizes.goals_with_room, sizes.bearable)
+    tries = first_tries(sizes, replicas, limits, wanted)
+    needed = needed_replicas(sizes, replicas, limits, sizes.goals, tries[0])
     if sizes.goals.stated and (sizes.afield or "gpu_candidates" in sizes.facts):
         unmet = np.flatnonzero(~np.isin(replicas.place, replicas.place[needed > 0]))
         alone = replicas.take(unmet)
         limits[unmet] = _most_apart(sizes, alone)
         needed[unmet] = needed_replicas(sizes, alone, limits[unmet], sizes.goals)
+        if needed[unmet].any():
+            tries = first_tries(sizes, replicas, limits, wanted)
     further = replicas._replace(least=np.maximum(replicas.least, needed))
-    roomy = needed_replicas(sizes, further, limits, sizes.goals_with_room)
+    roomy = needed_replicas(sizes, further, limits, sizes.goals_with_room, tries[1])
     patient = np.zeros_like(needed)
     if sizes.bearable.stated:
-        patient = needed_replicas(sizes, further, limits, sizes.bearable)
+        patient = needed_replicas(sizes, further, limits, sizes.bearable, tries[2])
     more = _More(*(np.where(needed > 0, number, 0) for number in (roomy, patient)))
     served = _with_load(sizes, replicas, needed, more, smallest)
     picks = _worth_planning(sizes, served).picks

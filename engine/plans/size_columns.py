@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from whichgpu.engine.plans.links import LinkTable
 from whichgpu.engine.plans.needs import Choices, Needs
 from whichgpu.engine.plans.topology import FabricTable
 from whichgpu.engine.sizing import (
+    Bearing,
     Bools,
     Floats,
     GpuTable,
@@ -23,6 +25,8 @@ from whichgpu.engine.sizing import (
     JobSpeed,
     Layout,
     MemoryColumns,
+    Split,
+    Targets,
     batch_of,
     card_columns,
     granted_column,
@@ -192,11 +196,17 @@ class SizeColumns:
         if room is None or (self.job.expert_parallel and not self.job.training):
             # What a copy holds hangs on the others.
             room = self.room(which, layouts) if self.room_matters else unknown
-        context, small = card_columns(self.gpus)
-        split = self.links.split(which, layouts.rows(self.batch(room), context[which], small[which]))
-        found: dict[str, Any] = self.of_job.columns(self.gpus, which, split, room, pick)
+        found: dict[str, Any] = self.of_job.columns(self.gpus, which, self._split(which, layouts, room), room, pick)
         every = {name: column if np.ndim(column) else column + 0 * unknown for name, column in found.items()}
         return Sped(room, every | {name: unknown for name in _READ if name not in found})
+
+    def _split(self, which: Ints, layouts: Layouts, room: Floats) -> Split:
+        context, small = card_columns(self.gpus)
+        return self.links.split(which, layouts.rows(self.batch(room), context[which], small[which]))
+
+    def borne_by_a_copy(self, which: Ints, layouts: Layouts, room: Floats, limits: Sequence[Targets]) -> Bearing | None:
+        """What a copy of each plan bears within limits on its times; None where that hangs on how many there are."""
+        return self.of_job.bearing(self.gpus, which, self._split(which, layouts, room), room, limits)
 
     @property
     def room_matters(self) -> bool:

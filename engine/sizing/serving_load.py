@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from whichgpu.engine.sizing.demand import Demand, tail_share
+from whichgpu.engine.sizing.demand import Demand, Targets, tail_share
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.queueing import (
+    FEW_ROUNDS,
+    FULL,
     IDLE,
+    ROUNDS,
     Replica,
     Times,
     arriving,
@@ -22,6 +26,39 @@ from whichgpu.engine.sizing.queueing import (
 )
 from whichgpu.engine.sizing.rows import Floats, Rows
 from whichgpu.engine.sizing.speed_serving import Steps
+
+
+class Bearing(NamedTuple):
+    """What one copy of each plan bears: the load from which on there have to be more of them."""
+
+    in_time_per_s: list[Any]  # for each of some limits: requests a second within it; 0 where not even one alone is
+    promised_per_s: Any  # those that it may be promised to answer, with capacity to spare
+    full_per_s: Any  # answered while it is full and never idle
+
+
+def bearing_of(
+    job: Job, steps: Steps, rows: Rows, *, room: Floats, demand: Demand, limits: Sequence[Targets]
+) -> Bearing:
+    """What a copy of each plan bears within limits on its times, each at the percentile of the demand.
+
+    Args:
+        job: what is served.
+        steps: of the plans.
+        rows: the plans.
+        room: as to ``load_values``.
+        demand: what is asked.
+        limits: in milliseconds.
+    """
+    replica = replica_of(job, steps, room, rows.small_card)
+    full_per_s, found = full_rate(replica), dict[Targets, Any]()
+    for targets in {demand.targets, *limits}:
+        found[targets] = np.full(np.shape(replica.places), np.inf)
+        if any(targets):
+            held, alone = _held_within(replica, demand, targets, FEW_ROUNDS)
+            kept = np.where(held < FULL * replica.places, rate_of(replica, held, demand.burst), np.inf)
+            found[targets] = np.where(alone > 0, 0.0, kept)
+    promised = np.minimum(found[demand.targets], replica.constants.load_limit.value * full_per_s)
+    return Bearing([found[targets] for targets in limits], promised, full_per_s)
 
 
 def load_values(job: Job, steps: Steps, rows: Rows, *, room: Floats, demand: Demand) -> dict[str, Any]:
@@ -106,18 +143,24 @@ def _promised_per_s(replica: Replica, demand: Demand, full_per_s: Any) -> Any:
     if demand.targets == (None, None, None):
         return most
 
-    def over(held: Any) -> Any:
-        return _over_limits(replica, held, demand)
-
-    held, alone = held_where(replica, over)
+    held, alone = _held_within(replica, demand, demand.targets, ROUNDS)
     return np.where(alone <= 0, np.minimum(rate_of(replica, held, demand.burst), most), np.nan)
 
 
-def _over_limits(replica: Replica, held: Any, demand: Demand) -> Any:
-    """Log of how far a copy that holds so many is from its targets, at the percentile at which they are judged."""
+def _held_within(replica: Replica, demand: Demand, limits: Targets, rounds: int) -> tuple[Any, Any]:
+    """The requests that a copy may hold within limits on its times, and how far an idle one is over them."""
+
+    def over(held: Any) -> Any:
+        return _over_limits(replica, held, demand, limits)
+
+    return held_where(replica, over, rounds)
+
+
+def _over_limits(replica: Replica, held: Any, demand: Demand, limits: Targets) -> Any:
+    """Log of how far a copy that holds so many is from limits, at the percentile at which they are judged."""
     (first, token), further = _judged_times(replica, held, demand), replica.answer - 1
     found = np.full(np.shape(first), -np.inf)
-    for limit, time in zip(demand.targets, (first, token, first + further * token), strict=True):
+    for limit, time in zip(limits, (first, token, first + further * token), strict=True):
         if limit is not None:
             found = np.maximum(found, np.log(time * 1e3 / limit))
     return found

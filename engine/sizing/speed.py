@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import Pick, Value, made
-from whichgpu.engine.sizing.demand import Demand
+from whichgpu.engine.sizing.demand import Demand, Targets
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layout import Layout
 from whichgpu.engine.sizing.memory import batch_of, is_small
 from whichgpu.engine.sizing.model import Figure, SpeedEstimate
 from whichgpu.engine.sizing.rows import Floats, Ints, rows_of
-from whichgpu.engine.sizing.serving_load import load_values
+from whichgpu.engine.sizing.serving_load import Bearing, bearing_of, load_values
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_encoders import encoder_values, pass_of
 from whichgpu.engine.sizing.speed_images import image_values
@@ -80,6 +80,26 @@ class JobSpeed:
         known = np.full(len(split.rows.tensor), np.nan) if room is None else room
         steps = steps_of(load_of(job, shape, split.rows), rates, split)
         return load_values(job, steps, split.rows, room=known, demand=demand)
+
+    def bearing(
+        self, table: GpuTable, which: Ints, split: Split, room: Floats, limits: Sequence[Targets]
+    ) -> Bearing | None:
+        """What a copy of each plan bears, where copies of a language model stand alone; else None.
+
+        Args:
+            table: the GPUs.
+            which: the GPU of each row, by its position in the table.
+            split: the rows, and the speeds of their links.
+            room: as to ``columns``.
+            limits: on times.
+        """
+        job = self._job
+        if job.training or job.shape is None or job.expert_parallel or job.family in {"speech", "encoder"}:
+            return None
+        if looks_up(job) or not speaks_of_speed(job):
+            return None
+        steps = steps_of(load_of(job, job.shape, split.rows), rates_of(job, table, "value").take(which), split)
+        return bearing_of(job, steps, split.rows, room=room, demand=self._demand, limits=limits)
 
     def estimate(
         self,
