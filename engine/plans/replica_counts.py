@@ -75,7 +75,8 @@ def first_tries(sizes: PlanSizes, replicas: Replicas, most: Ints, wanted: Sequen
         starts.append(least)
         least = np.maximum(least, np.where(known[0], _ordered(sizes, replicas, tries[0], top), 0))
     every = np.stack([*tries, *(number - 1 for number in tries), *starts])
-    which, row = np.nonzero(np.tile(known, (3, 1)) & (every >= replicas.least) & (every <= top))
+    told = np.tile(known, (3, 1)) | (every == replicas.least)  # Those that nothing is known of stand at the least.
+    which, row = np.nonzero(told & (every >= replicas.least) & (every <= top))
     speed_of(sizes, replicas.take(row), every[which, row])
     return [np.where(told, number, 0) for told, number in zip(known, tries, strict=True)]
 
@@ -125,8 +126,9 @@ def needed_replicas(sizes: PlanSizes, replicas: Replicas, most: Ints, goals: Goa
         slow = np.broadcast_to(times_missed(goals, speed), number.shape)
         needed[row] = np.where(enough, number, needed[row])
         too_few[row] = np.where(~enough & (slow | ~searching), number, too_few[row])
-        more = _more(sizes, speed, number, start[row], top[row], slow, goals, leaps=leaps)
-        more = more if rounds < ROUNDS else np.zeros_like(more)
+        more = np.zeros_like(number)
+        if rounds < ROUNDS and (searching & ~enough).any():
+            more = _more(sizes, speed, number, start[row], top[row], slow, goals, leaps=leaps)
         # Between a number that is enough and one that is too few lies the fewest that is enough: most often the one
         # that was gone to, as what a copy bears tells how many it takes.
         aimed = searching & (sizes.rate_stated and not leaps)

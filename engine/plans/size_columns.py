@@ -189,16 +189,24 @@ class SizeColumns:
         """
         return self._speed(which, layouts, room, pick).figures
 
+    def ends(self, which: Ints, layouts: Layouts, room: Floats | None = None) -> list[dict[str, Floats]]:
+        """The figures as ``speed`` gives them at the slow and at the fast end of the constants."""
+        room = self._known_room(which, layouts, room)
+        found = self.of_job.ends(self.gpus, which, self._split(which, layouts, room), room) if len(which) else ({}, {})
+        return [_completed(end, len(which)) for end in found]
+
     def _speed(self, which: Ints, layouts: Layouts, room: Floats | None, pick: Pick = "value") -> Sped:
-        unknown = np.full(len(which), np.nan)
+        room = self._known_room(which, layouts, room)
         if not len(which):
-            return Sped(unknown, dict.fromkeys(_READ, unknown))
-        if room is None or (self.job.expert_parallel and not self.job.training):
-            # What a copy holds hangs on the others.
-            room = self.room(which, layouts) if self.room_matters else unknown
-        found: dict[str, Any] = self.of_job.columns(self.gpus, which, self._split(which, layouts, room), room, pick)
-        every = {name: column if np.ndim(column) else column + 0 * unknown for name, column in found.items()}
-        return Sped(room, every | {name: unknown for name in _READ if name not in found})
+            return Sped(room, _completed({}, 0))
+        found = self.of_job.columns(self.gpus, which, self._split(which, layouts, room), room, pick)
+        return Sped(room, _completed(found, len(which)))
+
+    def _known_room(self, which: Ints, layouts: Layouts, room: Floats | None) -> Floats:
+        """The largest batch that fits; where copies share their experts what one holds hangs on the others."""
+        if room is not None and (self.job.training or not self.job.expert_parallel):
+            return room
+        return self.room(which, layouts) if self.room_matters and len(which) else np.full(len(which), np.nan)
 
     def _split(self, which: Ints, layouts: Layouts, room: Floats) -> Split:
         context, small = card_columns(self.gpus)
@@ -251,6 +259,13 @@ class SizeColumns:
         if job.global_batch:
             batch = np.minimum(batch, job.global_batch)
         return np.where(known, batch, batch_of(job))
+
+
+def _completed(found: dict[str, Any], length: int) -> dict[str, Floats]:
+    """Figures as columns, those that are always there among them."""
+    unknown = np.full(length, np.nan)
+    every = {name: column if np.ndim(column) else column + 0 * unknown for name, column in found.items()}
+    return every | {name: unknown for name in _READ if name not in found}
 
 
 def rate(speed: dict[str, Floats]) -> Floats:

@@ -17,12 +17,13 @@ from whichgpu.engine.sizing.memory import batch_of, is_small
 from whichgpu.engine.sizing.model import Figure, SpeedEstimate
 from whichgpu.engine.sizing.rows import Floats, Ints, rows_of
 from whichgpu.engine.sizing.serving_load import Bearing, bearing_of, load_values
+from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_encoders import encoder_values, pass_of
 from whichgpu.engine.sizing.speed_images import image_values
 from whichgpu.engine.sizing.speed_links import Split, link_speed, node_link_speed, split_of
 from whichgpu.engine.sizing.speed_lookups import lookup_values
-from whichgpu.engine.sizing.speed_serving import load_of, rates_of, steps_of
+from whichgpu.engine.sizing.speed_serving import Rates, beside, load_of, rates_of, steps_of
 from whichgpu.engine.sizing.speed_speech import speech_values
 from whichgpu.engine.sizing.speed_words import BANDED, SERVING_WORDS, SOURCE, UNITS, words_of
 from whichgpu.engine.sizing.support import looks_up, speaks_of_speed, supported
@@ -73,13 +74,34 @@ class JobSpeed:
         if self._work is not None:
             return training_values(job, shape, self._work, table, which, split, pick)
         rates = rates_of(job, table, pick).take(which)
-        demand = self._demand
         if job.family == "encoder":
-            load = pass_of(job, shape, split.rows)
-            return encoder_values(job, load, rates, split, demand, pick)
+            return encoder_values(job, pass_of(job, shape, split.rows), rates, split, self._demand, pick)
+        return self._served(shape, rates, split, room)
+
+    def _served(self, shape: Shape, rates: Rates, split: Split, room: Floats | None) -> dict[str, Any]:
         known = np.full(len(split.rows.tensor), np.nan) if room is None else room
-        steps = steps_of(load_of(job, shape, split.rows), rates, split)
-        return load_values(job, steps, split.rows, room=known, demand=demand)
+        steps = steps_of(load_of(self._job, shape, split.rows), rates, split)
+        return load_values(self._job, steps, split.rows, room=known, demand=self._demand)
+
+    @property
+    def _queued(self) -> bool:
+        """Whether the job is a language model that is served."""
+        job = self._job
+        return not (job.training or job.shape is None or job.family in {"speech", "encoder"} or looks_up(job))
+
+    def ends(self, table: GpuTable, which: Ints, split: Split, room: Floats | None = None) -> list[dict[str, Any]]:
+        """The figures as ``columns`` gives them at the slow and at the fast end of the constants."""
+        job = self._job
+        picks: tuple[Pick, Pick] = ("low", "high")
+        if not self._queued or job.shape is None or not speaks_of_speed(job):
+            return [self.columns(table, which, split, room, pick) for pick in picks]
+        # Both in one go: a queue takes as long to solve for one row as for many.
+        slow, fast = (rates_of(job, table, pick).take(which) for pick in picks)
+        values = supported(job, self._served(job.shape, beside(slow, fast), split, room))
+        return [
+            {name: column[end] if np.ndim(column) > 1 else column for name, column in values.items()}
+            for end in range(len(picks))
+        ]
 
     def bearing(
         self, table: GpuTable, which: Ints, split: Split, room: Floats, limits: Sequence[Targets]
@@ -94,9 +116,7 @@ class JobSpeed:
             limits: on times.
         """
         job = self._job
-        if job.training or job.shape is None or job.expert_parallel or job.family in {"speech", "encoder"}:
-            return None
-        if looks_up(job) or not speaks_of_speed(job):
+        if not self._queued or job.shape is None or job.expert_parallel or not speaks_of_speed(job):
             return None
         steps = steps_of(load_of(job, job.shape, split.rows), rates_of(job, table, "value").take(which), split)
         return bearing_of(job, steps, split.rows, room=room, demand=self._demand, limits=limits)
@@ -139,9 +159,7 @@ class JobSpeed:
             return None
 
         def build() -> dict[str, Figure]:
-            slow, fast = (
-                next(rows_of_values(self.columns(table, which, split, known, pick))) for pick in ("low", "high")
-            )
+            slow, fast = (next(rows_of_values(end)) for end in self.ends(table, which, split, known))
             return self.figures(values, slow, fast, gpu, layout, link, batch)
 
         return SpeedEstimate(values, build)
