@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -41,8 +42,9 @@ class Replicas(NamedTuple):
 def first_tries(sizes: PlanSizes, replicas: Replicas, most: Ints, wanted: Sequence[Goals]) -> Sequence[Ints | None]:
     """For each of some goals the numbers of replicas to try first, 0 where none meets it; None where nobody knows.
 
-    At a stated rate it is known by what a copy bears in time. The speed of that number and of one less, by which it is
-    seen to be the fewest, is computed for all goals in one go, as far as so many GPUs may be had.
+    It is known by what a copy bears in time of a stated rate, or of the requests in flight. The speed of that number
+    and of one less, by which it is seen to be the fewest, is computed for all goals in one go, as far as so many GPUs
+    may be had.
 
     Args:
         sizes: of the job.
@@ -50,18 +52,21 @@ def first_tries(sizes: PlanSizes, replicas: Replicas, most: Ints, wanted: Sequen
         most: GPUs of each.
         wanted: the goals; from what the first of them takes one goes on to the others.
     """
-    least, rate, top = replicas.least, sizes.rate, most // replicas.layouts.width
+    least, top = replicas.least, most // replicas.layouts.width
+    load = sizes.rate if sizes.rate is not None else float(sizes.job.concurrency)
+    if not any(goals.stated for goals in wanted) or (sizes.rate is None and sizes.goals.tokens_per_s is not None):
+        return [None for _ in wanted]
     # Several are linked as more are: some cards only in pairs.
     several = replicas.times(np.minimum(np.maximum(least, 2), top))
     limits = [goals.times for goals in wanted]
-    bearing = sizes.columns.borne_by_a_copy(replicas.gpu, several, replicas.room, limits) if rate else None
-    if bearing is None or rate is None:
+    bearing = sizes.columns.borne_by_a_copy(replicas.gpu, several, replicas.room, limits)
+    if bearing is None:
         return [None for _ in wanted]
     tries, starts, known = list[Ints](), list[Ints](), list[Bools]()
-    for goals, in_time_per_s in zip(wanted, bearing.in_time_per_s, strict=True):
+    for goals, in_time in zip(wanted, bearing.in_time, strict=True):
         copies = np.ones(len(least))
         for asked, each in (
-            (rate, in_time_per_s),
+            (load, in_time),
             (goals.qps, bearing.promised_per_s),
             (goals.tokens_per_s, bearing.full_per_s * max(1, sizes.job.output_tokens)),
         ):
@@ -84,7 +89,7 @@ def first_tries(sizes: PlanSizes, replicas: Replicas, most: Ints, wanted: Sequen
 def _from_least(sizes: PlanSizes, replicas: Replicas, goals: Goals, first: Ints) -> Ints:
     """The numbers to try first; the least where that does: a copy may be linked as several are not."""
     start = np.where(first > 0, np.maximum(first, replicas.least), 0)
-    row = np.flatnonzero(start > replicas.least)
+    row = np.flatnonzero(start != replicas.least)
     speed = speed_of(sizes, replicas.take(row), replicas.least[row])
     start[row] = np.where(missed(goals, speed), start[row], replicas.least[row])
     return start
@@ -100,9 +105,6 @@ def _ordered(sizes: PlanSizes, replicas: Replicas, needed: Ints, top: Ints) -> I
 def needed_replicas(sizes: PlanSizes, replicas: Replicas, most: Ints, goals: Goals, first: Ints | None = None) -> Ints:
     """How many replicas meet the goals, from the least on, with at most so many GPUs; 0 where no number does.
 
-    From a number that is too small it is gone to one that may do; for what people bear, where nobody knows what to try
-    first, to the most at once, as that often does not do either and ends the search.
-
     Args:
         sizes: of the job.
         replicas: of which GPUs and splits.
@@ -110,10 +112,38 @@ def needed_replicas(sizes: PlanSizes, replicas: Replicas, most: Ints, goals: Goa
         goals: what is to be met.
         first: the numbers to try first, 0 where no number does; by default the least.
     """
-    least, top, leaps = replicas.least, most // replicas.layouts.width, first is None and goals is sizes.bearable
+    least, top = replicas.least, most // replicas.layouts.width
     if not goals.stated:
         return least
-    start = least if first is None else _from_least(sizes, replicas, goals, np.where(first <= top, first, 0))
+    # To the most at once for what people bear, as that often does not do either and ends the search.
+    unguided = partial(_fewest, sizes, goals=goals, leaps=goals is sizes.bearable, aims=sizes.rate_stated)
+    if first is None:
+        return _ordered(sizes, replicas, unguided(replicas, top, start=least), top)
+    start = _from_least(sizes, replicas, goals, np.where(first <= top, first, 0))
+    needed = _fewest(sizes, replicas, top, goals=goals, start=start, leaps=False, aims=True)
+    lost = np.flatnonzero((needed == 0) & (start > least) & (start < top))  # Aimed too low; of more some would be idle.
+    if len(lost):
+        needed[lost] = unguided(replicas.take(lost), top[lost], start=least[lost])
+    return _ordered(sizes, replicas, needed, top)
+
+
+def _fewest(
+    sizes: PlanSizes, replicas: Replicas, top: Ints, *, goals: Goals, start: Ints, leaps: bool, aims: bool
+) -> Ints:
+    """The fewest replicas that meet the goals, of at most so many; 0 where no number does.
+
+    From a number that is too small it is gone to one that may do.
+
+    Args:
+        sizes: of the job.
+        replicas: of which GPUs and splits.
+        top: the most of each.
+        goals: what is to be met.
+        start: the numbers to try first.
+        leaps: go to the most at once.
+        aims: a number that is enough is most often the fewest.
+    """
+    least = replicas.least
     needed, too_few, tried = np.zeros_like(least), least - 1, start.copy()
     row, rounds = np.flatnonzero(tried), 0
     while len(row):
@@ -131,12 +161,12 @@ def needed_replicas(sizes: PlanSizes, replicas: Replicas, most: Ints, goals: Goa
             more = _more(sizes, speed, number, start[row], top[row], slow, goals, leaps=leaps)
         # Between a number that is enough and one that is too few lies the fewest that is enough: most often the one
         # that was gone to, as what a copy bears tells how many it takes.
-        aimed = searching & (sizes.rate_stated and not leaps)
+        aimed = searching & (aims and not leaps)
         middle = np.where(aimed, needed[row] - 1, (too_few[row] + needed[row]) // 2)
         between = np.where(needed[row] - too_few[row] > 1, middle, 0)
         tried[row] = np.where(searching & ~enough, more, between)
         row = row[tried[row] > 0]
-    return _ordered(sizes, replicas, needed, top)
+    return needed
 
 
 def speed_of(sizes: PlanSizes, replicas: Replicas, number: Ints) -> dict[str, Floats]:

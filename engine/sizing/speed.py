@@ -106,7 +106,7 @@ class JobSpeed:
     def bearing(
         self, table: GpuTable, which: Ints, split: Split, room: Floats, limits: Sequence[Targets]
     ) -> Bearing | None:
-        """What a copy of each plan bears, where copies of a language model stand alone; else None.
+        """What a copy of each plan bears, where copies of a language model share a load but nothing else; else None.
 
         Args:
             table: the GPUs.
@@ -118,6 +118,8 @@ class JobSpeed:
         job = self._job
         if not self._queued or job.shape is None or job.expert_parallel or not speaks_of_speed(job):
             return None
+        if self._demand.at_hand and any(map(any, limits)):
+            return None  # More copies hold more requests then, and answer them no sooner.
         steps = steps_of(load_of(job, job.shape, split.rows), rates_of(job, table, "value").take(which), split)
         return bearing_of(job, steps, split.rows, room=room, demand=self._demand, limits=limits)
 

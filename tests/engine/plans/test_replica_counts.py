@@ -23,6 +23,8 @@ LOADS: list[tuple[str, Facts]] = [
     ("llama-3.1-8b", {"min_tokens_per_s": 40_000.0, "tpot_slo_ms": 40.0}),
     ("llama-3.1-8b", {"peak_qps": 20.0, "ttft_bearable_ms": 3000.0, "tpot_bearable_ms": 60.0}),
     ("qwen2.5-32b", {"peak_qps": 4.0, "ttft_slo_ms": 2000.0, "latency_bearable_ms": 20_000.0}),
+    ("gemma-2-27b", {"concurrency": 200, "serving_mode": "interactive", "ttft_bearable_ms": 2000.0}),
+    ("llama-3.1-8b", {"peak_qps": 60.0, "serving_mode": "batch"}),
     ("bert-base-uncased", {"peak_qps": 50.0, "latency_slo_ms": 20.0}),
     ("flux.1-dev", {"peak_qps": 0.5, "latency_slo_ms": 20_000.0}),
     ("sdxl-base-1.0", {"peak_qps": 5.0, "latency_slo_ms": 2000.0}),
@@ -45,7 +47,9 @@ def test_no_number_that_is_enough_is_passed_over(model: str, load: Facts, monkey
     which = which[sizes.columns.smallest[which] > 0]
     rows = replicas._replicas(sizes, which, sizes.columns.smallest[which])
     limits = np.minimum(sizes.columns.fabrics.most[sizes.columns.links.fabric[rows.gpu]], MOST * rows.layouts.width)
-    wanted = (sizes.goals, sizes.goals_with_room, *([sizes.bearable] if sizes.bearable.stated else []))
+    held = rows.least <= limits // rows.layouts.width
+    rows, limits = rows.take(held), limits[held]
+    wanted = [each for each in (sizes.goals, sizes.goals_with_room, sizes.bearable) if each.stated]
     tries = replica_counts.first_tries(sizes, rows, limits, wanted)
     # The search for room goes on from what is enough, as does that for what people bear.
     for goals, tried in zip(wanted, tries, strict=True):
