@@ -90,7 +90,7 @@ class SizeColumns:
         fabric, counts = self.links.fabric, self.fabrics.counts
         in_machine = counts <= self.fabrics.machine[:, None]
         for tried in (in_machine, ~in_machine):  # Few jobs need more than one machine.
-            open_ = np.unique(fabric[(found == 0) & ~np.isnan(self.limits_gb)])
+            open_ = np.flatnonzero(np.bincount(fabric[(found == 0) & ~np.isnan(self.limits_gb)]))
             row, step = np.nonzero(tried[open_] & (counts[open_] > 0))
             if not len(row):
                 continue
