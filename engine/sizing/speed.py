@@ -203,7 +203,10 @@ class JobSpeed:
             slow: the same at the slow end of the constants.
             fast: at the fast end.
         """
-        low, high = (made(end, made(end, value, slow), fast) for end in ("min", "max"))
+        if type(value) is type(slow) is type(fast) is float:  # As all are but where arithmetic is traced.
+            low, high = min(value, slow, fast), max(value, slow, fast)
+        else:
+            low, high = (made(end, made(end, value, slow), fast) for end in ("min", "max"))
         bands = speed_constants().serving_bands if words_of(self._job) is SERVING_WORDS else {}
         band = bands.get(BANDED.get(name, ""))
         return (low, high) if band is None else band.ends(value, low, high)
