@@ -40,7 +40,7 @@ class Replicas(NamedTuple):
 
 
 def first_tries(sizes: PlanSizes, replicas: Replicas, most: Ints, wanted: Sequence[Goals]) -> Sequence[Ints | None]:
-    """For each of some goals the numbers of replicas to try first, 0 where none meets it; None where nobody knows.
+    """For each of some goals how many replicas to try first: 0 where none meets it; -1, or None, where it is not known.
 
     It is known by what a copy bears in time of a stated rate, or of the requests in flight. The speed of that number
     and of one less, by which it is seen to be the fewest, is computed for all goals in one go, as far as so many GPUs
@@ -50,7 +50,7 @@ def first_tries(sizes: PlanSizes, replicas: Replicas, most: Ints, wanted: Sequen
         sizes: of the job.
         replicas: of which GPUs and splits.
         most: GPUs of each.
-        wanted: the goals; from what the first of them takes one goes on to the others.
+        wanted: the goals; from what the first of them takes one goes on to the others, where something meets it.
     """
     least, top = replicas.least, most // replicas.layouts.width
     load = sizes.rate if sizes.rate is not None else float(sizes.job.concurrency)
@@ -75,7 +75,7 @@ def first_tries(sizes: PlanSizes, replicas: Replicas, most: Ints, wanted: Sequen
         number = np.where(np.isfinite(copies), np.ceil(copies), 0.0).astype(np.int64)
         # What is a little more than may be had is known no better than that.
         number = np.where(number <= top + np.maximum(1, top // 8), np.minimum(number, top), 0)
-        known.append(number > 0)
+        known.append((number > 0) & known[0] if known else number > 0)
         tries.append(np.maximum(least, number))
         starts.append(least)
         least = np.maximum(least, np.where(known[0], _ordered(sizes, replicas, tries[0], top), 0))
@@ -83,7 +83,8 @@ def first_tries(sizes: PlanSizes, replicas: Replicas, most: Ints, wanted: Sequen
     told = np.tile(known, (3, 1)) | (every == replicas.least)  # Those that nothing is known of stand at the least.
     which, row = np.nonzero(told & (every >= replicas.least) & (every <= top))
     speed_of(sizes, replicas.take(row), every[which, row])
-    return [np.where(told, number, 0) for told, number in zip(known, tries, strict=True)]
+    unmet = [np.zeros_like(least), *(np.where(known[0], 0, -1) for _ in wanted[1:])]
+    return [np.where(told, number, none) for told, number, none in zip(known, tries, unmet, strict=True)]
 
 
 def _from_least(sizes: PlanSizes, replicas: Replicas, goals: Goals, first: Ints) -> Ints:
@@ -119,9 +120,10 @@ def needed_replicas(sizes: PlanSizes, replicas: Replicas, most: Ints, goals: Goa
     unguided = partial(_fewest, sizes, goals=goals, leaps=goals is sizes.bearable, aims=sizes.rate_stated)
     if first is None:
         return _ordered(sizes, replicas, unguided(replicas, top, start=least), top)
-    start = _from_least(sizes, replicas, goals, np.where(first <= top, first, 0))
+    start = _from_least(sizes, replicas, goals, np.where(first <= top, np.maximum(first, 0), 0))
     needed = _fewest(sizes, replicas, top, goals=goals, start=start, leaps=False, aims=True)
-    lost = np.flatnonzero((needed == 0) & (start > least) & (start < top))  # Aimed too low; of more some would be idle.
+    # Aimed too low, so that of more some would be idle.
+    lost = np.flatnonzero((needed == 0) & ((first < 0) | ((start > least) & (start < top))))
     if len(lost):
         needed[lost] = unguided(replicas.take(lost), top[lost], start=least[lost])
     return _ordered(sizes, replicas, needed, top)

@@ -57,13 +57,13 @@ def serving(sizes: PlanSizes, which: Ints, smallest: Ints) -> Picks:
         needed[unmet] = needed_replicas(sizes, alone, limits[unmet], sizes.goals)
         if needed[unmet].any():
             tries = first_tries(sizes, replicas, limits, wanted)
-    further = replicas._replace(least=np.maximum(replicas.least, needed))
-    roomy = needed_replicas(sizes, further, limits, sizes.goals_with_room, tries[1])
-    patient = np.zeros_like(needed)
-    if sizes.bearable.stated:
-        patient = needed_replicas(sizes, further, limits, sizes.bearable, tries[2])
-    more = _More(*(np.where(needed > 0, number, 0) for number in (roomy, patient)))
-    served = _with_load(sizes, replicas, needed, more, smallest)
+    met = np.flatnonzero(needed)
+    further = replicas.take(met)._replace(least=np.maximum(replicas.least, needed)[met])
+    more = [np.zeros_like(needed) for _ in range(2)]
+    for number, goals, first in zip(more, wanted[1:], tries[1:], strict=True):
+        if goals.stated:
+            number[met] = needed_replicas(sizes, further, limits[met], goals, None if first is None else first[met])
+    served = _with_load(sizes, replicas, needed, _More(*more), smallest)
     picks = _worth_planning(sizes, served).picks
     least = smallest[picks.place]
     unforced = (picks.layouts.gpus == least) & ((picks.layouts.data == 1) | (not sizes.goals.stated))
