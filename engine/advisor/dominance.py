@@ -197,15 +197,15 @@ def _product(c: Contenders) -> Numbers:
 
 def _fronts(c: Contenders, ranks: Codes) -> Flags:
     """The plans of each tier that none is both cheaper and faster than: whoever is beaten is beaten by one of them."""
-    cost, time, place = c.measures.cost, c.measures.time, c.traits.place
-    same_cost, same_time = cost == cost[:, None], time == time[:, None]
-    before = (
-        (cost < cost[:, None])
-        | (same_cost & (time < time[:, None]))
-        | (same_cost & same_time & (place < place[:, None]))
-    )
-    behind: Flags = (before & (time <= time[:, None]) & (ranks == ranks[:, None])).any(axis=1)
-    return ~behind
+    cost, time = c.measures.cost, c.measures.time
+    known = np.flatnonzero(~np.isnan(cost) & ~np.isnan(time))
+    order = known[np.lexsort((c.traits.place[known], time[known], cost[known], ranks[known]))]
+    front = np.ones(len(c), np.bool_)
+    for tier in np.split(order, np.flatnonzero(np.diff(ranks[order])) + 1):
+        # Of one tier, the cheapest first: the fastest of those before.
+        fastest = np.minimum.accumulate(time[tier])[:-1]
+        front[tier[1:]] = time[tier[1:]] < fastest
+    return front
 
 
 def _beaten_most(c: Contenders, beats: Flags, keys: tuple[NDArray[Any], ...], among: Flags | None = None) -> Codes:
