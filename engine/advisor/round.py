@@ -86,7 +86,7 @@ def run_round(
     return PlanRound(
         plans=table,
         rejected=table.take(rejected),
-        rejected_by=_rules_against(stages, rejecting, rejected),
+        rejected_by=OnDemand(len(rejected), lambda place: sides.rules_against(int(rejected[place]))),
         rejections=OnDemand(len(rejected), lambda place: sides.rejection(int(rejected[place]))),
         surviving=surviving,
         scores=scores,
@@ -105,12 +105,6 @@ def _contenders(
     fallback, in_card_band, in_count_band = map(evidence.marked, _MARKS)
     roomy = ~plans.no("plan.meets_with_room")
     return Contenders(traits, measures, evidence.scores, proven, fallback, in_card_band, in_count_band, roomy)
-
-
-def _rules_against(stages: Stages, rejecting: TableRun, rows: Codes) -> list[tuple[Rule, ...]]:
-    """The rules that reject each of these plans."""
-    against = [tuple(stages.reject.by_id[name] for name in fired) for fired in rejecting.group_fired]
-    return [against[group] for group in rejecting.codes[rows].tolist()]
 
 
 def _ordered(plans: PlanTable, contenders: Contenders, objective: Objective) -> tuple[Codes, Standings, list[Refusal]]:
@@ -144,9 +138,13 @@ class _Sides:
         found = {**self.knowledge.gpu_facts[plan.gpu.id], **plan.facts}
         return found | _values(self.facts, [name for name in self.derived if name not in found], row)
 
+    def rules_against(self, row: int) -> tuple[Rule, ...]:
+        """The rules that reject a plan."""
+        return self.stages.reject.fired(self.rejecting.resolution(row))
+
     def rejection(self, row: int) -> Rejection:
         """A plan that is out, with the rules against it."""
-        return Rejection(self.table[row], self.stages.reject.fired(self.rejecting.resolution(row)), self.facts_of(row))
+        return Rejection(self.table[row], self.rules_against(row), self.facts_of(row))
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,8 +74,8 @@ class TableRun:
 
     @cached_property
     def fires(self) -> NDArray[np.bool_]:
-        """On which rows some rule fired."""
-        return np.array([bool(fired) for fired in self.group_fired], np.bool_)[self.codes]
+        """On which rows some rule fired: where any matches, for what overrides the others fires itself."""
+        return np.array([bool(group) for group in self.groups], np.bool_)[self.codes]
 
     def of_group(self, number: int) -> Resolution:
         """What the matches of a group come to; what they set is of account only where no value depends on the row."""

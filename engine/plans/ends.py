@@ -23,7 +23,7 @@ class _Block:
 
     def __init__(self, columns: SizeColumns, goals: Goals, found: Found) -> None:
         self._found, self._goals, self._columns = found, goals, columns
-        self.speeds = [columns.speed(found.gpu, found.layouts, found.room, pick) for pick in ("low", "high")]
+        self.speeds = columns.ends(found.gpu, found.layouts, found.room)
         self._counts: CountEnds | None = None
 
     @property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -37,17 +39,115 @@ class Replicas(NamedTuple):
         return self.layouts._replace(data=number)
 
 
-def needed_replicas(sizes: PlanSizes, replicas: Replicas, most: Ints, goals: Goals) -> Ints:
+def first_tries(sizes: PlanSizes, replicas: Replicas, most: Ints, wanted: Sequence[Goals]) -> Sequence[Ints | None]:
+    """For each of some goals how many replicas to try first: 0 where none meets it; -1, or None, where it is not known.
+
+    It is known by what a copy bears in time of a stated rate, or of the requests in flight. The speed of that number
+    and of one less, by which it is seen to be the fewest, is computed for all goals in one go, as far as so many GPUs
+    may be had.
+
+    Args:
+        sizes: of the job.
+        replicas: of which GPUs and splits.
+        most: GPUs of each.
+        wanted: the goals; from what the first of them takes one goes on to the others, where something meets it.
+    """
+    least, top = replicas.least, most // replicas.layouts.width
+    load = sizes.rate if sizes.rate is not None else float(sizes.job.concurrency)
+    if not any(goals.stated for goals in wanted) or (sizes.rate is None and sizes.goals.tokens_per_s is not None):
+        return [None for _ in wanted]
+    # Several are linked as more are: some cards only in pairs.
+    several = replicas.times(np.minimum(np.maximum(least, 2), top))
+    limits = [goals.times for goals in wanted]
+    bearing = sizes.columns.borne_by_a_copy(replicas.gpu, several, replicas.room, limits)
+    if bearing is None:
+        return [None for _ in wanted]
+    tries, starts, known = list[Ints](), list[Ints](), list[Bools]()
+    for goals, in_time in zip(wanted, bearing.in_time, strict=True):
+        copies = np.ones(len(least))
+        for asked, each in (
+            (load, in_time),
+            (goals.qps, bearing.promised_per_s),
+            (goals.tokens_per_s, bearing.full_per_s * max(1, sizes.job.output_tokens)),
+        ):
+            if asked is not None:  # A figure that is not known asks for nothing.
+                copies = np.fmax(copies, np.divide(asked, each, out=np.full(len(least), np.inf), where=each != 0))
+        number = np.where(np.isfinite(copies), np.ceil(copies), 0.0).astype(np.int64)
+        # What is a little more than may be had is known no better than that.
+        number = np.where(number <= top + np.maximum(1, top // 8), np.minimum(number, top), 0)
+        known.append((number > 0) & known[0] if known else number > 0)
+        tries.append(np.maximum(least, number))
+        starts.append(least)
+        least = np.maximum(least, np.where(known[0], _ordered(sizes, replicas, tries[0], top), 0))
+    every = np.stack([*tries, *(number - 1 for number in tries), *starts])
+    told = np.tile(known, (3, 1)) | (every == replicas.least)  # Those that nothing is known of stand at the least.
+    which, row = np.nonzero(told & (every >= replicas.least) & (every <= top))
+    speed_of(sizes, replicas.take(row), every[which, row])
+    unmet = [np.zeros_like(least), *(np.where(known[0], 0, -1) for _ in wanted[1:])]
+    return [np.where(told, number, none) for told, number, none in zip(known, tries, unmet, strict=True)]
+
+
+def _from_least(sizes: PlanSizes, replicas: Replicas, goals: Goals, first: Ints) -> Ints:
+    """The numbers to try first; the least where that does: a copy may be linked as several are not."""
+    start = np.where(first > 0, np.maximum(first, replicas.least), 0)
+    row = np.flatnonzero(start != replicas.least)
+    speed = speed_of(sizes, replicas.take(row), replicas.least[row])
+    start[row] = np.where(missed(goals, speed), start[row], replicas.least[row])
+    return start
+
+
+def _ordered(sizes: PlanSizes, replicas: Replicas, needed: Ints, top: Ints) -> Ints:
+    """The numbers as one orders them, of at most so many where fewer do."""
+    width, machine = replicas.layouts.width, sizes.columns.links.node_gpus[replicas.gpu]
+    found: Ints = np.minimum(rounded_up(needed, width, machine), np.maximum(needed, top))
+    return found
+
+
+def needed_replicas(sizes: PlanSizes, replicas: Replicas, most: Ints, goals: Goals, first: Ints | None = None) -> Ints:
     """How many replicas meet the goals, from the least on, with at most so many GPUs; 0 where no number does.
 
-    From a number that is too small it is gone to one that may do; for what people bear to the most at once, as that
-    often does not do either and ends the search.
+    Args:
+        sizes: of the job.
+        replicas: of which GPUs and splits.
+        most: GPUs of each.
+        goals: what is to be met.
+        first: the numbers to try first, 0 where no number does; by default the least.
     """
-    least, leaps = replicas.least, goals is sizes.bearable
+    least, top = replicas.least, most // replicas.layouts.width
     if not goals.stated:
         return least
-    needed, too_few, tried = np.zeros_like(least), least.copy(), least.copy()
-    row, rounds = np.arange(len(least)), 0
+    # To the most at once for what people bear, as that often does not do either and ends the search.
+    unguided = partial(_fewest, sizes, goals=goals, leaps=goals is sizes.bearable, aims=sizes.rate_stated)
+    if first is None:
+        return _ordered(sizes, replicas, unguided(replicas, top, start=least), top)
+    start = _from_least(sizes, replicas, goals, np.where(first <= top, np.maximum(first, 0), 0))
+    needed = _fewest(sizes, replicas, top, goals=goals, start=start, leaps=False, aims=True)
+    # Aimed too low, so that of more some would be idle.
+    lost = np.flatnonzero((needed == 0) & ((first < 0) | ((start > least) & (start < top))))
+    if len(lost):
+        needed[lost] = unguided(replicas.take(lost), top[lost], start=least[lost])
+    return _ordered(sizes, replicas, needed, top)
+
+
+def _fewest(
+    sizes: PlanSizes, replicas: Replicas, top: Ints, *, goals: Goals, start: Ints, leaps: bool, aims: bool
+) -> Ints:
+    """The fewest replicas that meet the goals, of at most so many; 0 where no number does.
+
+    From a number that is too small it is gone to one that may do.
+
+    Args:
+        sizes: of the job.
+        replicas: of which GPUs and splits.
+        top: the most of each.
+        goals: what is to be met.
+        start: the numbers to try first.
+        leaps: go to the most at once.
+        aims: a number that is enough is most often the fewest.
+    """
+    least = replicas.least
+    needed, too_few, tried = np.zeros_like(least), least - 1, start.copy()
+    row, rounds = np.flatnonzero(tried), 0
     while len(row):
         rounds += 1
         here, number = replicas.take(row), tried[row]
@@ -58,18 +158,17 @@ def needed_replicas(sizes: PlanSizes, replicas: Replicas, most: Ints, goals: Goa
         slow = np.broadcast_to(times_missed(goals, speed), number.shape)
         needed[row] = np.where(enough, number, needed[row])
         too_few[row] = np.where(~enough & (slow | ~searching), number, too_few[row])
-        more = _more(sizes, speed, number, least[row], most[row] // here.layouts.width, slow, goals, leaps=leaps)
-        more = more if rounds < ROUNDS else np.zeros_like(more)
+        more = np.zeros_like(number)
+        if rounds < ROUNDS and (searching & ~enough).any():
+            more = _more(sizes, speed, number, start[row], top[row], slow, goals, leaps=leaps)
         # Between a number that is enough and one that is too few lies the fewest that is enough: most often the one
         # that was gone to, as what a copy bears tells how many it takes.
-        aimed = searching & (sizes.rate_stated and not leaps)
+        aimed = searching & (aims and not leaps)
         middle = np.where(aimed, needed[row] - 1, (too_few[row] + needed[row]) // 2)
         between = np.where(needed[row] - too_few[row] > 1, middle, 0)
         tried[row] = np.where(searching & ~enough, more, between)
         row = row[tried[row] > 0]
-    width, machine = replicas.layouts.width, sizes.columns.links.node_gpus[replicas.gpu]
-    found: Ints = np.minimum(rounded_up(needed, width, machine), np.maximum(needed, most // width))
-    return found
+    return needed
 
 
 def speed_of(sizes: PlanSizes, replicas: Replicas, number: Ints) -> dict[str, Floats]:

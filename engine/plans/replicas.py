@@ -8,7 +8,7 @@ import numpy as np
 
 from whichgpu.engine.plans.needs import Choices
 from whichgpu.engine.plans.picks import Picks, grouped, not_beaten, picks_of, why_smallest
-from whichgpu.engine.plans.replica_counts import Replicas, most_that_help, needed_replicas, speed_of
+from whichgpu.engine.plans.replica_counts import Replicas, first_tries, most_that_help, needed_replicas, speed_of
 from whichgpu.engine.plans.size_columns import capacity, mean_latency_ms, rate
 from whichgpu.engine.plans.sizes import PlanSizes
 from whichgpu.engine.plans.targets import missed
@@ -47,19 +47,23 @@ def serving(sizes: PlanSizes, which: Ints, smallest: Ints) -> Picks:
     """
     replicas = _replicas(sizes, which, smallest)
     limits = sizes.columns.fabrics.most[sizes.columns.links.fabric[replicas.gpu]]
-    needed = needed_replicas(sizes, replicas, limits, sizes.goals)
+    wanted = (sizes.goals, sizes.goals_with_room, sizes.bearable)
+    tries = first_tries(sizes, replicas, limits, wanted)
+    needed = needed_replicas(sizes, replicas, limits, sizes.goals, tries[0])
     if sizes.goals.stated and (sizes.afield or "gpu_candidates" in sizes.facts):
         unmet = np.flatnonzero(~np.isin(replicas.place, replicas.place[needed > 0]))
         alone = replicas.take(unmet)
         limits[unmet] = _most_apart(sizes, alone)
         needed[unmet] = needed_replicas(sizes, alone, limits[unmet], sizes.goals)
-    further = replicas._replace(least=np.maximum(replicas.least, needed))
-    roomy = needed_replicas(sizes, further, limits, sizes.goals_with_room)
-    patient = np.zeros_like(needed)
-    if sizes.bearable.stated:
-        patient = needed_replicas(sizes, further, limits, sizes.bearable)
-    more = _More(*(np.where(needed > 0, number, 0) for number in (roomy, patient)))
-    served = _with_load(sizes, replicas, needed, more, smallest)
+        if needed[unmet].any():
+            tries = first_tries(sizes, replicas, limits, wanted)
+    met = np.flatnonzero(needed)
+    further = replicas.take(met)._replace(least=np.maximum(replicas.least, needed)[met])
+    more = [np.zeros_like(needed) for _ in range(2)]
+    for number, goals, first in zip(more, wanted[1:], tries[1:], strict=True):
+        if goals.stated:
+            number[met] = needed_replicas(sizes, further, limits[met], goals, None if first is None else first[met])
+    served = _with_load(sizes, replicas, needed, _More(*more), smallest)
     picks = _worth_planning(sizes, served).picks
     least = smallest[picks.place]
     unforced = (picks.layouts.gpus == least) & ((picks.layouts.data == 1) | (not sizes.goals.stated))

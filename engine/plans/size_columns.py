@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from whichgpu.engine.plans.links import LinkTable
 from whichgpu.engine.plans.needs import Choices, Needs
 from whichgpu.engine.plans.topology import FabricTable
 from whichgpu.engine.sizing import (
+    Bearing,
     Bools,
     Floats,
     GpuTable,
@@ -23,6 +25,8 @@ from whichgpu.engine.sizing import (
     JobSpeed,
     Layout,
     MemoryColumns,
+    Split,
+    Targets,
     batch_of,
     card_columns,
     granted_column,
@@ -86,7 +90,7 @@ class SizeColumns:
         fabric, counts = self.links.fabric, self.fabrics.counts
         in_machine = counts <= self.fabrics.machine[:, None]
         for tried in (in_machine, ~in_machine):  # Few jobs need more than one machine.
-            open_ = np.unique(fabric[(found == 0) & ~np.isnan(self.limits_gb)])
+            open_ = np.flatnonzero(np.bincount(fabric[(found == 0) & ~np.isnan(self.limits_gb)]))
             row, step = np.nonzero(tried[open_] & (counts[open_] > 0))
             if not len(row):
                 continue
@@ -185,18 +189,32 @@ class SizeColumns:
         """
         return self._speed(which, layouts, room, pick).figures
 
+    def ends(self, which: Ints, layouts: Layouts, room: Floats | None = None) -> list[dict[str, Floats]]:
+        """The figures as ``speed`` gives them at the slow and at the fast end of the constants."""
+        room = self._known_room(which, layouts, room)
+        found = self.of_job.ends(self.gpus, which, self._split(which, layouts, room), room) if len(which) else ({}, {})
+        return [_completed(end, len(which)) for end in found]
+
     def _speed(self, which: Ints, layouts: Layouts, room: Floats | None, pick: Pick = "value") -> Sped:
-        unknown = np.full(len(which), np.nan)
+        room = self._known_room(which, layouts, room)
         if not len(which):
-            return Sped(unknown, dict.fromkeys(_READ, unknown))
-        if room is None or (self.job.expert_parallel and not self.job.training):
-            # What a copy holds hangs on the others.
-            room = self.room(which, layouts) if self.room_matters else unknown
+            return Sped(room, _completed({}, 0))
+        found = self.of_job.columns(self.gpus, which, self._split(which, layouts, room), room, pick)
+        return Sped(room, _completed(found, len(which)))
+
+    def _known_room(self, which: Ints, layouts: Layouts, room: Floats | None) -> Floats:
+        """The largest batch that fits; where copies share their experts what one holds hangs on the others."""
+        if room is not None and (self.job.training or not self.job.expert_parallel):
+            return room
+        return self.room(which, layouts) if self.room_matters and len(which) else np.full(len(which), np.nan)
+
+    def _split(self, which: Ints, layouts: Layouts, room: Floats) -> Split:
         context, small = card_columns(self.gpus)
-        split = self.links.split(which, layouts.rows(self.batch(room), context[which], small[which]))
-        found: dict[str, Any] = self.of_job.columns(self.gpus, which, split, room, pick)
-        every = {name: column if np.ndim(column) else column + 0 * unknown for name, column in found.items()}
-        return Sped(room, every | {name: unknown for name in _READ if name not in found})
+        return self.links.split(which, layouts.rows(self.batch(room), context[which], small[which]))
+
+    def borne_by_a_copy(self, which: Ints, layouts: Layouts, room: Floats, limits: Sequence[Targets]) -> Bearing | None:
+        """What a copy of each plan bears within limits on its times; None where that hangs on how many there are."""
+        return self.of_job.bearing(self.gpus, which, self._split(which, layouts, room), room, limits)
 
     @property
     def room_matters(self) -> bool:
@@ -241,6 +259,13 @@ class SizeColumns:
         if job.global_batch:
             batch = np.minimum(batch, job.global_batch)
         return np.where(known, batch, batch_of(job))
+
+
+def _completed(found: dict[str, Any], length: int) -> dict[str, Floats]:
+    """Figures as columns, those that are always there among them."""
+    unknown = np.full(length, np.nan)
+    every = {name: column if np.ndim(column) else column + 0 * unknown for name, column in found.items()}
+    return every | {name: unknown for name in _READ if name not in found}
 
 
 def rate(speed: dict[str, Floats]) -> Floats:

@@ -118,8 +118,7 @@ def inference_vram_gb(*, param_count_b: float, weight_precision: str | None, tas
 )
 def gradients_gb(**inputs: Unpack[_Trained]) -> float | None:
     """Memory of the gradients of everything that is trained, in GB."""
-    job = _job(**inputs)
-    if not job.training:
+    if _serves(inputs["task"]) or not (job := _job(**inputs)).training:
         return None
     if job.peft:
         return _adapter_billions(job) * 4.0
@@ -137,8 +136,7 @@ def gradients_gb(**inputs: Unpack[_Trained]) -> float | None:
 )
 def optimizer_gb(**inputs: Unpack[_Trained]) -> float | None:
     """Memory of the optimiser's state, 32-bit master copy included, in GB."""
-    job = _job(**inputs)
-    if not job.training:
+    if _serves(inputs["task"]) or not (job := _job(**inputs)).training:
         return None
     if job.peft:
         return _adapter_billions(job) * 8.0
@@ -186,6 +184,8 @@ def activations_gb(
     model_family: str | None,
 ) -> float | None:
     """Intermediate results of one training step on one GPU, in GB. Language models only."""
+    if _serves(task):
+        return None
     facts: dict[str, Value] = {
         "task": task,
         "param_count_b": param_count_b,
@@ -328,6 +328,11 @@ def _class_above(need_gb: float) -> float:
         if size >= need_gb:
             return as_number(below + (size - below) * np.ceil((need_gb - below) / (size - below)))
     return as_number(sizes[-1] * np.ceil(need_gb / sizes[-1]))
+
+
+def _serves(task: str) -> bool:
+    """Whether a task is sized as serving whatever else is known, so that nothing of training need be worked out."""
+    return profile_of(task).sized_as == "serving"
 
 
 def _job(**inputs: Unpack[_Trained]) -> Job:

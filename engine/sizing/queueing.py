@@ -34,7 +34,9 @@ FULL = 0.98
 #: A search for the requests in flight ends where the logarithm of a rate or a time is as near as this.
 _NEAR = 1e-9
 #: Or after so many rounds, where a function has a step: half the way each then, which is near enough.
-_ROUNDS = 40
+ROUNDS = 40
+#: So many tell a whole number that is tried then.
+FEW_ROUNDS = 10
 #: The bracket begins with a replica that is idle nearly always.
 IDLE = 1e-6
 
@@ -202,18 +204,18 @@ class Root(NamedTuple):
     at_low: Any
 
 
-def rising_root(beyond: Callable[[Any], Any], ends: tuple[Any, Any]) -> Root:
+def rising_root(beyond: Callable[[Any], Any], ends: tuple[Any, Any], rounds: int = ROUNDS) -> Root:
     """The logarithm at which a rising function is 0, within its ends; the nearer end where it is 0 nowhere.
 
     Chandrupatla, "A new hybrid quadratic/bisection algorithm for finding the zero of a nonlinear function" (1997). The
     first guess is that of a slope of 1: of few requests the rate is as their number. A row is at its end when it is as
     near as it need be, so that what is found for one does not depend on the others.
     """
-    found = _searched(beyond, ends)
+    found = _searched(beyond, ends, rounds)
     return Root(solved(found.at, lambda at: beyond(np.exp(at)), ends, "root"), found.at_low)
 
 
-def _searched(beyond: Callable[[Any], Any], ends: tuple[Any, Any]) -> Root:
+def _searched(beyond: Callable[[Any], Any], ends: tuple[Any, Any], rounds: int) -> Root:
     low, high = ends
     at_low, at_high = beyond(np.exp(low)), beyond(np.exp(high))
     root = np.where(at_low > 0, low, high)
@@ -221,7 +223,7 @@ def _searched(beyond: Callable[[Any], Any], ends: tuple[Any, Any]) -> Root:
     # The last point with the one on the other side of 0, and the one before.
     one, at_one, other, at_other, last, at_last = high, at_high, low, at_low, high, at_high
     guess = low - at_low
-    for _ in range(_ROUNDS if open_.any() else 0):
+    for _ in range(rounds if open_.any() else 0):
         point = np.minimum(np.maximum(guess, low), high)
         at = beyond(np.exp(point))
         root = np.where(open_, point, root)
@@ -263,15 +265,16 @@ def full_rate(replica: Replica) -> Any:
     return replica.places / (replica.answer * _at_work(replica, replica.places, replica.places).token)
 
 
-def held_where(replica: Replica, beyond: Callable[[Any], Any]) -> tuple[Any, Any]:
+def held_where(replica: Replica, beyond: Callable[[Any], Any], rounds: int = ROUNDS) -> tuple[Any, Any]:
     """The requests held by each copy at which a rising function of them is 0, and what it is of an idle copy.
 
     Args:
         replica: the copies.
         beyond: of the requests held; where it is not 0 anywhere, the nearer end is found.
+        rounds: how many it may take to find it.
     """
     ends = np.full(np.shape(replica.places), math.log(IDLE)), np.log(FULL * replica.places)
-    root = rising_root(beyond, ends)
+    root = rising_root(beyond, ends, rounds)
     return np.exp(root.at), root.at_low
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from whichgpu.engine.sizing.demand import Demand, tail_share
+from whichgpu.engine.sizing.demand import Demand, Targets, tail_share
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.queueing import (
+    FEW_ROUNDS,
+    FULL,
     IDLE,
+    ROUNDS,
     Replica,
     Times,
     arriving,
@@ -19,9 +23,46 @@ from whichgpu.engine.sizing.queueing import (
     opened,
     rate_of,
     replica_of,
+    rising_root,
 )
 from whichgpu.engine.sizing.rows import Floats, Rows
 from whichgpu.engine.sizing.speed_serving import Steps
+
+
+class Bearing(NamedTuple):
+    """What one copy of each plan bears: the load from which on there have to be more of them."""
+
+    in_time: list[Any]  # for each of some limits: requests a second within it, or in flight; 0 where not one alone is
+    promised_per_s: Any  # requests that it may be promised to answer
+    full_per_s: Any  # answered while it is full and never idle
+
+
+def bearing_of(
+    job: Job, steps: Steps, rows: Rows, *, room: Floats, demand: Demand, limits: Sequence[Targets]
+) -> Bearing:
+    """What a copy of each plan bears within limits on its times, each at the percentile of the demand.
+
+    Args:
+        job: what is served.
+        steps: of the plans.
+        rows: the plans; their ``batch`` is the most in flight that is asked for where no rate is stated.
+        room: as to ``load_values``.
+        demand: what is asked.
+        limits: in milliseconds.
+    """
+    replica = replica_of(job, steps, room, rows.small_card)
+    full_per_s, endless = full_rate(replica), np.full(np.shape(replica.places), np.inf)
+    found: dict[Targets, Any] = {}
+    for targets in dict.fromkeys(limits):
+        if not any(targets):
+            found[targets] = endless
+        elif demand.rate is None:
+            found[targets] = _present_within(replica, demand, targets, rows.batch)
+        else:
+            held, alone = _held_within(replica, demand, targets, FEW_ROUNDS)
+            kept = np.where(held < FULL * replica.places, rate_of(replica, held, demand.burst), np.inf)
+            found[targets] = np.where(alone > 0, 0.0, kept)
+    return Bearing([found[targets] for targets in limits], _promised_per_s(replica, demand, full_per_s), full_per_s)
 
 
 def load_values(job: Job, steps: Steps, rows: Rows, *, room: Floats, demand: Demand) -> dict[str, Any]:
@@ -91,7 +132,8 @@ def _alone(replica: Replica, demand: Demand) -> dict[str, Any]:
 
     By them an overloaded plan is refused, if at all: its own times grow as long as the load lasts.
     """
-    first, token = _judged_times(replica, np.full(np.shape(replica.places), IDLE), demand)
+    idle = np.full(np.shape(replica.places), IDLE)
+    first, token = _judged(arriving(replica, idle, demand.burst), demand)
     times = {"ttft": first, "tpot": token, "latency": first + (replica.answer - 1) * token}
     return {f"_{name}_alone_ms": time * 1e3 for name, time in times.items()}
 
@@ -105,26 +147,42 @@ def _promised_per_s(replica: Replica, demand: Demand, full_per_s: Any) -> Any:
     most = replica.constants.load_limit.value * full_per_s
     if demand.targets == (None, None, None):
         return most
-
-    def over(held: Any) -> Any:
-        return _over_limits(replica, held, demand)
-
-    held, alone = held_where(replica, over)
+    held, alone = _held_within(replica, demand, demand.targets, ROUNDS)
     return np.where(alone <= 0, np.minimum(rate_of(replica, held, demand.burst), most), np.nan)
 
 
-def _over_limits(replica: Replica, held: Any, demand: Demand) -> Any:
-    """Log of how far a copy that holds so many is from its targets, at the percentile at which they are judged."""
-    (first, token), further = _judged_times(replica, held, demand), replica.answer - 1
+def _held_within(replica: Replica, demand: Demand, limits: Targets, rounds: int) -> tuple[Any, Any]:
+    """The requests that a copy may hold within limits on its times, and how far an idle one is over them."""
+
+    def over(held: Any) -> Any:
+        return _over_limits(arriving(replica, held, demand.burst), replica, demand, limits)
+
+    return held_where(replica, over, rounds)
+
+
+def _present_within(replica: Replica, demand: Demand, limits: Targets, most: Any) -> Any:
+    """The requests in flight, of so many at most, that a copy answers within limits; 0 where not even one alone is."""
+
+    def over(present: Any) -> Any:
+        return _over_limits(closed(replica, present, together=demand.together), replica, demand, limits)
+
+    ends = np.zeros(np.shape(replica.places)), np.log(np.maximum(1.0, most))
+    root = rising_root(over, ends, FEW_ROUNDS)
+    return np.where(root.at_low > 0, 0.0, np.where(root.at < ends[1], np.exp(root.at), np.inf))
+
+
+def _over_limits(times: Times, replica: Replica, demand: Demand, limits: Targets) -> Any:
+    """Log of how far times are from limits, at the percentile at which they are judged."""
+    (first, token), further = _judged(times, demand), replica.answer - 1
     found = np.full(np.shape(first), -np.inf)
-    for limit, time in zip(demand.targets, (first, token, first + further * token), strict=True):
+    for limit, time in zip(limits, (first, token, first + further * token), strict=True):
         if limit is not None:
             found = np.maximum(found, np.log(time * 1e3 / limit))
     return found
 
 
-def _judged_times(replica: Replica, held: Any, demand: Demand) -> tuple[Any, Any]:
-    """Time to first token and time per token at the percentile at which targets are judged, with so many held."""
-    times, share = arriving(replica, held, demand.burst), tail_share(demand.percentile)
+def _judged(times: Times, demand: Demand) -> tuple[Any, Any]:
+    """Time to first token and time per token at the percentile at which targets are judged."""
+    share = tail_share(demand.percentile)
     first = times.first_p50 + (times.first_p95 - times.first_p50) * share
     return first, times.token + (times.token_p95 - times.token) * share

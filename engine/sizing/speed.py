@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import Pick, Value, made
-from whichgpu.engine.sizing.demand import Demand
+from whichgpu.engine.sizing.demand import Demand, Targets
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layout import Layout
 from whichgpu.engine.sizing.memory import batch_of, is_small
 from whichgpu.engine.sizing.model import Figure, SpeedEstimate
 from whichgpu.engine.sizing.rows import Floats, Ints, rows_of
-from whichgpu.engine.sizing.serving_load import load_values
+from whichgpu.engine.sizing.serving_load import Bearing, bearing_of, load_values
+from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_encoders import encoder_values, pass_of
 from whichgpu.engine.sizing.speed_images import image_values
 from whichgpu.engine.sizing.speed_links import Split, link_speed, node_link_speed, split_of
 from whichgpu.engine.sizing.speed_lookups import lookup_values
-from whichgpu.engine.sizing.speed_serving import load_of, rates_of, steps_of
+from whichgpu.engine.sizing.speed_serving import Rates, beside, load_of, rates_of, steps_of
 from whichgpu.engine.sizing.speed_speech import speech_values
 from whichgpu.engine.sizing.speed_words import BANDED, SERVING_WORDS, SOURCE, UNITS, words_of
 from whichgpu.engine.sizing.support import looks_up, speaks_of_speed, supported
@@ -73,13 +74,54 @@ class JobSpeed:
         if self._work is not None:
             return training_values(job, shape, self._work, table, which, split, pick)
         rates = rates_of(job, table, pick).take(which)
-        demand = self._demand
         if job.family == "encoder":
-            load = pass_of(job, shape, split.rows)
-            return encoder_values(job, load, rates, split, demand, pick)
+            return encoder_values(job, pass_of(job, shape, split.rows), rates, split, self._demand, pick)
+        return self._served(shape, rates, split, room)
+
+    def _served(self, shape: Shape, rates: Rates, split: Split, room: Floats | None) -> dict[str, Any]:
         known = np.full(len(split.rows.tensor), np.nan) if room is None else room
-        steps = steps_of(load_of(job, shape, split.rows), rates, split)
-        return load_values(job, steps, split.rows, room=known, demand=demand)
+        steps = steps_of(load_of(self._job, shape, split.rows), rates, split)
+        return load_values(self._job, steps, split.rows, room=known, demand=self._demand)
+
+    @property
+    def _queued(self) -> bool:
+        """Whether the job is a language model that is served."""
+        job = self._job
+        return not (job.training or job.shape is None or job.family in {"speech", "encoder"} or looks_up(job))
+
+    def ends(self, table: GpuTable, which: Ints, split: Split, room: Floats | None = None) -> list[dict[str, Any]]:
+        """The figures as ``columns`` gives them at the slow and at the fast end of the constants."""
+        job = self._job
+        picks: tuple[Pick, Pick] = ("low", "high")
+        if not self._queued or job.shape is None or not speaks_of_speed(job):
+            return [self.columns(table, which, split, room, pick) for pick in picks]
+        # Both in one go: a queue takes as long to solve for one row as for many.
+        slow, fast = (rates_of(job, table, pick).take(which) for pick in picks)
+        values = supported(job, self._served(job.shape, beside(slow, fast), split, room))
+        return [
+            {name: column[end] if np.ndim(column) > 1 else column for name, column in values.items()}
+            for end in range(len(picks))
+        ]
+
+    def bearing(
+        self, table: GpuTable, which: Ints, split: Split, room: Floats, limits: Sequence[Targets]
+    ) -> Bearing | None:
+        """What a copy of each plan bears, where copies of a language model share a load but nothing else; else None.
+
+        Args:
+            table: the GPUs.
+            which: the GPU of each row, by its position in the table.
+            split: the rows, and the speeds of their links.
+            room: as to ``columns``.
+            limits: on times.
+        """
+        job = self._job
+        if not self._queued or job.shape is None or job.expert_parallel or not speaks_of_speed(job):
+            return None
+        if self._demand.at_hand and any(map(any, limits)):
+            return None  # More copies hold more requests then, and answer them no sooner.
+        steps = steps_of(load_of(job, job.shape, split.rows), rates_of(job, table, "value").take(which), split)
+        return bearing_of(job, steps, split.rows, room=room, demand=self._demand, limits=limits)
 
     def estimate(
         self,
@@ -119,9 +161,7 @@ class JobSpeed:
             return None
 
         def build() -> dict[str, Figure]:
-            slow, fast = (
-                next(rows_of_values(self.columns(table, which, split, known, pick))) for pick in ("low", "high")
-            )
+            slow, fast = (next(rows_of_values(end)) for end in self.ends(table, which, split, known))
             return self.figures(values, slow, fast, gpu, layout, link, batch)
 
         return SpeedEstimate(values, build)
@@ -163,7 +203,10 @@ class JobSpeed:
             slow: the same at the slow end of the constants.
             fast: at the fast end.
         """
-        low, high = (made(end, made(end, value, slow), fast) for end in ("min", "max"))
+        if type(value) is type(slow) is type(fast) is float:  # As all are but where arithmetic is traced.
+            low, high = min(value, slow, fast), max(value, slow, fast)
+        else:
+            low, high = (made(end, made(end, value, slow), fast) for end in ("min", "max"))
         bands = speed_constants().serving_bands if words_of(self._job) is SERVING_WORDS else {}
         band = bands.get(BANDED.get(name, ""))
         return (low, high) if band is None else band.ends(value, low, high)

@@ -65,6 +65,17 @@ class Rates(NamedTuple):
         return self._replace(bandwidth=self.bandwidth[which], prefill=self.prefill[which], decode=self.decode[which])
 
 
+def beside(slow: Rates, fast: Rates) -> Rates:
+    """The rates at both ends of the constants, a row for each: what is computed of them has two rows as well."""
+
+    def both(one: Any, other: Any) -> Any:
+        if np.ndim(one) or np.ndim(other):
+            return np.stack(np.broadcast_arrays(one, other))
+        return one if one == other else np.array([[one], [other]])
+
+    return Rates(*map(both, slow, fast))
+
+
 def load_of(job: Job, shape: Shape, rows: Rows) -> Load:
     """The load of a job on one tensor rank of each plan."""
     constants, tensor = sizing_constants(), rows.tensor

@@ -55,7 +55,8 @@ class AnswerParts:
         vocabulary: for labels and questions.
         differences: where the engines that fire the rules differ.
         full: with trace, rule verdicts and rejections; without a trace, facts have no ``seq`` in it.
-        traced: False leaves empty what no page shows and a record has to have: trace, rule verdicts, outranked plans.
+        traced: False leaves out what no page shows and a record has to have: trace, rule verdicts, outranked plans, and
+            the bands of the alternatives' speed.
     """
 
     def __init__(
@@ -129,7 +130,8 @@ class AnswerParts:
         found: list[plan_types.Alternative] = []
         reasons = SupportReasons()
         for judged in self._others:
-            plan = self._in_words(judged)
+            # A page shows the band of the answer alone.
+            plan = self._in_words(judged, banded=self._traced or not self._full)
             plan["support"] = reasons.referred(plan["support"])
             found.append({**plan, **below_answer(judged, self.outcome)})
         return found, reasons
@@ -251,9 +253,9 @@ class AnswerParts:
         against = self.outcome.round.rejected_by if self.outcome.round else ()
         return {rule.id for rules in against for rule in rules}
 
-    def _in_words(self, judged: Judged) -> plan_types.Plan:
+    def _in_words(self, judged: Judged, *, banded: bool = True) -> plan_types.Plan:
         shared = self.outcome.final.facts
-        return plan_dict(judged.ranked.plan, judged, self._rules, shared, self._vocabulary)
+        return plan_dict(judged.ranked.plan, judged, self._rules, shared, self._vocabulary, banded=banded)
 
     @cached_property
     def _trace_builder(self) -> TraceBuilder | None:

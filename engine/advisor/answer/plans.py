@@ -20,9 +20,24 @@ if TYPE_CHECKING:
 
 
 def plan_dict(
-    plan: Plan, judged: Judged | None, rules: Mapping[str, Rule], shared: Facts, vocabulary: Vocabulary
+    plan: Plan,
+    judged: Judged | None,
+    rules: Mapping[str, Rule],
+    shared: Facts,
+    vocabulary: Vocabulary,
+    *,
+    banded: bool = True,
 ) -> plan_types.Plan:
-    """The plan with its numbers; score and points where it was ranked."""
+    """The plan with its numbers; score and points where it was ranked.
+
+    Args:
+        plan: the plan.
+        judged: the same as it was judged, if it was.
+        rules: all rules by id.
+        shared: facts of the workload.
+        vocabulary: for labels.
+        banded: with the bands of its speed, and the range of its count.
+    """
     ranked = judged.ranked if judged else None
     facts = {**shared, **judged.facts} if judged else shared
     value: plan_types.Plan = {
@@ -39,7 +54,7 @@ def plan_dict(
         "why_count": plan.why_count,
         "offer": _offer(plan.cost.offer, plan.cost.instances),
         "memory": memory_dict(plan.memory, plan.units, plan.usable_gb) if plan.memory else None,
-        "speed": speed_dict(plan),
+        "speed": speed_dict(plan, banded=banded),
         "support": support_dict(plan),
         "cost": cost_dict(plan.cost),
         "power_w": plan.power_w,
@@ -47,7 +62,7 @@ def plan_dict(
         "score": ranked.score if ranked else None,
         "points": [_award(award, rules, facts, vocabulary) for award in (ranked.awards if ranked else ())],
     }
-    if (ends := plan.competence.count_range) is not None:
+    if banded and (ends := plan.competence.count_range) is not None:
         value["count_range"] = list(ends)
     if judged is not None and judged.unverified:
         value["unverified"] = [unverified_dict(gap, vocabulary) for gap in judged.unverified]
@@ -114,11 +129,15 @@ def memory_dict(memory: MemoryEstimate, count: int, usable_gb: float | None) -> 
     }
 
 
-def speed_dict(plan: Plan) -> plan_types.Speed:
+def speed_dict(plan: Plan, *, banded: bool = True) -> plan_types.Speed:
     """Speed figures over all GPUs as plain numbers, bands as ``x_low`` and ``x_high``."""
     if plan.speed is None:
         return {}
     speeds: plan_types.Speed = {}
+    if not banded:
+        for name, value in sorted(plan.speed.values.items()):
+            speeds[name] = value > 0 if name == "overloaded" else value
+        return speeds
     for name, figure in sorted(plan.speed.figures.items()):
         if name == "overloaded":
             speeds[name] = figure.value > 0

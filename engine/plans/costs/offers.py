@@ -304,7 +304,8 @@ def _of_first_tier(found: Sequence[_Found], tiers: Tiers) -> tuple[Quote, ...]:
 
 
 def _median(quotes: Sequence[Quote]) -> float:
-    return float(np.median([quote.usd_per_hour for quote in quotes]))
+    prices = sorted(quote.usd_per_hour for quote in quotes)
+    return (prices[(len(prices) - 1) // 2] + prices[len(prices) // 2]) / 2
 
 
 def _spot(index: OfferIndex, gpu: Gpu, need: Need) -> float | None:

@@ -19,7 +19,7 @@ Measured limits of the engine and how they are kept:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from msgspec import Struct
 
@@ -102,17 +102,20 @@ def unit(name: str, parts: Iterable[int], tests: Sequence[NativeTest | None], gu
     return Unit(name, tuple(chosen), guard)
 
 
-def compile_units(units: Sequence[Unit], *, apart: bool) -> list[Ruleset]:
+def compile_units(units: Sequence[Unit], *, apart: bool, guarded: bool) -> list[Ruleset]:
     """Rulesets that together fire every unit.
 
     Args:
         units: what is to fire.
         apart: whether only units that read the same share a bucket, so that more fact sets are alike in what it reads.
+        guarded: whether few of them are told anything. Each shelf is a ruleset then: a run costs half a microsecond for
+            each rule of its ruleset, a fact one or two, and a ruleset that is told nothing is not run.
     """
     read = {each.name: (sorted(each.facts()), sorted(each.conditions())) for each in units}
     ordered = sorted(units, key=lambda each: (each.guard, read[each.name]))
     shelves = _pieces(list(_runs(ordered, apart=apart)), MAX_BUCKETS_ON_SHELF)
-    return [_ruleset(some) for some in _pieces(shelves, MAX_SHELVES)]
+    names = _names_of(units)
+    return [_ruleset(some, names) for some in _pieces(shelves, 1 if guarded else MAX_SHELVES)]
 
 
 def _pieces(items: Sequence[_Item], size: int) -> list[Sequence[_Item]]:
@@ -143,21 +146,34 @@ def _runs(units: list[Unit], *, apart: bool) -> Iterator[list[Unit]]:
         yield run
 
 
-def _ruleset(shelves: Sequence[Sequence[list[Unit]]]) -> Ruleset:
-    units = [each for shelf in shelves for run in shelf for each in run]
+class _Names(NamedTuple):
+    """What all rulesets of some units share: the properties of facts and conditions, and how many units have a part."""
+
+    facts: dict[str, str]
+    fields: dict[str, Field]
+    conditions: dict[int, str]
+    uses: dict[int, int]
+
+
+def _names_of(units: Iterable[Unit]) -> _Names:
     kinds: dict[str, Kind] = {}
     uses: dict[int, int] = {}
+    parts: set[int] = set()
     for each in units:
+        parts |= each.conditions()
         for part, test in each.tests:
             uses[part] = uses.get(part, 0) + 1
             if test is not None:
                 kinds.update(dict.fromkeys(facts_of(test), test.kind))
     facts = sorted(kinds)
-    parts = sorted({part for each in units for part in each.conditions()})
     properties = property_names(len(facts) + len(parts))
     names = dict(zip(facts, properties, strict=False))
-    conditions = dict(zip(parts, properties[len(facts) :], strict=True))
     fields = {fact: Field(fact, kinds[fact], f',"{name}":') for fact, name in names.items()}
+    return _Names(names, fields, dict(zip(sorted(parts), properties[len(facts) :], strict=True)), uses)
+
+
+def _ruleset(shelves: Sequence[Sequence[list[Unit]]], known: _Names) -> Ruleset:
+    names, fields, conditions, uses = known
     rules: list[str] = []
     buckets: list[Bucket] = []
     bucket_flags = FlagNames("b")

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence, Set
 from typing import get_args
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 
-from whichgpu.engine.core import Facts, Value
+from whichgpu.engine.core import Codes, Facts, FactTable, Value
 from whichgpu.engine.rules.inference.compile import NO_GUARD, Bucket, Field, Ruleset, Unit, unit
 from whichgpu.engine.rules.inference.encode import Kind, TextCache, Unencodable
 from whichgpu.engine.rules.inference.evaluation import Evaluation
@@ -33,6 +33,13 @@ class _Form(Struct, frozen=True):
     rule_of: dict[str, str]  # engine name -> rule id
 
 
+class _Texts(Struct):
+    """What is told of some fact sets, ready to be joined: the properties of a level are those of all its rulesets."""
+
+    columns: dict[str, list[str]] = field(default_factory=dict)  # by key
+    rests: dict[tuple[str, ...], Rest] = field(default_factory=dict)
+
+
 class Seen(Struct, frozen=True):
     """What is to be fired: some rows of an evaluation, which supplies what the C engine cannot test itself."""
 
@@ -50,6 +57,27 @@ class Seen(Struct, frozen=True):
         if self.facts is None:
             return self.evaluation.numbered(name, [self.rows[place] for place in places])
         return range(len(places)), [self.facts[place].get(name) for place in places]
+
+
+class _Beside(Struct, frozen=True):
+    """A table whose rows fact sets share, such as that of the GPUs."""
+
+    evaluation: TableEvaluation
+    whole: FactTable
+    names: frozenset[str]  # of the facts that stand there alone
+    which: Codes  # the row of each fact set
+
+
+def _beside(seen: Seen, indexes: Sequence[int]) -> _Beside | None:
+    """The table that fact sets share, if they do."""
+    evaluation = seen.evaluation
+    if seen.facts is not None or not isinstance(evaluation, TableEvaluation):
+        return None
+    table, whole = evaluation.table, evaluation.table.shared
+    if whole is None:
+        return None
+    rows = np.array([seen.rows[index] for index in indexes], np.intp)
+    return _Beside(evaluation, whole, frozenset(whole.names - table.names), table.which[rows])
 
 
 class DurableMatcher:
@@ -113,7 +141,7 @@ class DurableMatcher:
             unit(name, [part for part in common[name] if part != gate], tests, gate) for name, gate in gated.items()
         ]
         return _Form(
-            load_units("gates", first, parts),
+            load_units("gates", first, parts, guarded=False),
             load_units("common", behind, parts),
             load_units("local", local, parts, apart=True),
             rule_of,
@@ -154,11 +182,16 @@ class DurableMatcher:
         form = self._form(native=native)
         odd: set[int] = set()
         found: list[tuple[str, Sequence[int]]] = []
+        texts, beside = _Texts(), _beside(seen, indexes)
         for loaded in form.local:
+            buckets = loaded.behind(guards)
+            if not buckets:
+                continue
             try:
-                buckets, kept = self._known(loaded, loaded.behind(guards), seen, indexes)
-                found += kept
-                found += loaded.fire(self._tell(buckets, seen, indexes, odd))
+                if beside is not None:
+                    buckets, kept = self._known(loaded, buckets, beside)
+                    found += kept
+                found += loaded.fire(self._tell(buckets, seen, indexes, odd, texts))
             except Unencodable:
                 return [*indexes]
         for name, where in found:
@@ -168,34 +201,29 @@ class DurableMatcher:
         return [indexes[position] for position in sorted(odd)]
 
     def _known(
-        self, loaded: Loaded, buckets: Iterable[Bucket], seen: Seen, indexes: Sequence[int]
+        self, loaded: Loaded, buckets: Iterable[Bucket], beside: _Beside
     ) -> tuple[list[Bucket], list[tuple[str, Sequence[int]]]]:
         """The buckets that are to be told, and what comes of the others, which read only what rows share.
 
         These are told every row of the table of GPUs, once as long as that table lives, as the generated evaluator
         judges it once.
         """
-        evaluation = seen.evaluation
-        whole = evaluation.table.shared if isinstance(evaluation, TableEvaluation) else None
-        if seen.facts is not None or not isinstance(evaluation, TableEvaluation) or whole is None:
-            return list(buckets), []
-        shared, kept = whole.names - evaluation.table.names, loaded.kept.setdefault(whole, {})
-        which = evaluation.table.which[np.array([seen.rows[index] for index in indexes], np.intp)]
+        kept = loaded.kept.setdefault(beside.whole, {})
         others: list[Bucket] = []
         found: list[tuple[str, Sequence[int]]] = []
         for bucket in buckets:
-            if bucket.common or not loaded.reads[bucket.number] <= shared:
+            if bucket.common or not loaded.reads[bucket.number] <= beside.names:
                 others.append(bucket)
                 continue
             if bucket.number not in kept:
-                kept[bucket.number] = self._fire_whole(loaded, bucket, evaluation.on(whole))
-            found += [(name, np.flatnonzero(rows[which]).tolist()) for name, rows in kept[bucket.number].items()]
+                kept[bucket.number] = self._fire_whole(loaded, bucket, beside.evaluation.on(beside.whole))
+            found += [(name, np.flatnonzero(rows[beside.which]).tolist()) for name, rows in kept[bucket.number].items()]
         return others, found
 
     def _fire_whole(self, loaded: Loaded, bucket: Bucket, evaluation: TableEvaluation) -> dict[str, Rows]:
         """On which rows of a whole table the units of a bucket fire."""
         every, odd = range(evaluation.size), set[int]()
-        told = self._tell([bucket], Seen(evaluation, every), every, odd)
+        told = self._tell([bucket], Seen(evaluation, every), every, odd, _Texts())
         if odd:
             raise Unencodable
         fired: dict[str, Rows] = {}
@@ -203,14 +231,22 @@ class DurableMatcher:
             fired.setdefault(name, np.zeros(evaluation.size, np.bool_))[where] = True
         return fired
 
-    def _tell(self, buckets: Iterable[Bucket], seen: Seen, indexes: Sequence[int], odd: set[int]) -> list[Told]:
+    def _tell(
+        self, buckets: Iterable[Bucket], seen: Seen, indexes: Sequence[int], odd: set[int], texts: _Texts
+    ) -> list[Told]:
         """What buckets are told of fact sets; to ``odd`` are added those that cannot be encoded.
+
+        Args:
+            buckets: whose guards have fired.
+            seen: the fact sets.
+            indexes: which of them.
+            odd: gets those that cannot be encoded.
+            texts: of these sets, made for other buckets before.
 
         Raises:
             Unencodable: what all fact sets share cannot be encoded.
         """
-        columns: dict[str, list[str]] = {}
-        rests: dict[tuple[str, ...], Rest] = {}
+        columns, rests = texts.columns, texts.rests
         told: list[Told] = []
         for bucket in buckets:
             head = bucket.flags + self._common_text(bucket, seen.evaluation.shared)

@@ -95,9 +95,11 @@ class Loaded:
                 yield name, [position for position, rest in enumerate(every) if rest in alike]
 
 
-def load_units(name: str, units: Sequence[Unit], parts: Sequence[Part], *, apart: bool = False) -> tuple[Loaded, ...]:
+def load_units(
+    name: str, units: Sequence[Unit], parts: Sequence[Part], *, apart: bool = False, guarded: bool = True
+) -> tuple[Loaded, ...]:
     """The rulesets that together fire some units; see ``compile_units``."""
-    rulesets = compile_units(units, apart=apart)
+    rulesets = compile_units(units, apart=apart, guarded=guarded)
     return tuple(Loaded(f"{name}{number}", ruleset, parts) for number, ruleset in enumerate(rulesets))
 
 
