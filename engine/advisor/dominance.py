@@ -123,8 +123,11 @@ def beaten_by_equals(contenders: Contenders, objective: Objective, may: Any = Tr
     keys = merit, t.pcie_gpus, ~c.in_count_band
     found = _beaten_most(c, outweighing, keys)
     # One that is far cheaper and slower stands in where no other does.
-    slower = _beaten_most(c, beats & far_cheaper(*measures, objective, columns, rows), keys)
-    return np.where(found == NONE, slower, found)
+    beats &= _costs_too_much(*measures, objective, columns, rows)
+    if not beats[found == NONE].any():
+        return found
+    beats &= _balanced(*measures, objective, columns, rows)
+    return np.where(found == NONE, _beaten_most(c, beats, keys), found)
 
 
 def _fewer_than_named(c: Contenders, rows: Traits, same_card: Flags) -> Flags:
@@ -214,10 +217,19 @@ def far_cheaper(one: MeasureColumns, other: MeasureColumns, objective: Objective
     By the work and by an amount an hour that is worth looking at another card for; the first may be slower, but bears
     as much, and strikes no worse a balance of cost and time.
     """
+    return _costs_too_much(one, other, objective, mine, its) & _balanced(one, other, objective, mine, its)
+
+
+def _costs_too_much(one: MeasureColumns, other: MeasureColumns, objective: Objective, mine: Traits, its: Traits) -> Any:
+    """Whether the second plan costs more than a guide's word for it may, beside the first one of another card."""
     enough = mine.usd_per_hour + objective.guide_least_saving <= its.usd_per_hour
-    far = (one.cost * objective.guide_price_ratio <= other.cost) & enough
+    return (one.cost * objective.guide_price_ratio <= other.cost) & enough & (mine.family != its.family)
+
+
+def _balanced(one: MeasureColumns, other: MeasureColumns, objective: Objective, mine: Traits, its: Traits) -> Any:
+    """Whether the first plan bears as much as the second and strikes no worse a balance of cost and time."""
     balanced = one.felt_cost * one.felt_time <= other.felt_cost * other.felt_time
-    return far & balanced & bears_as_much(mine, its, objective.dominance_margin) & (mine.family != its.family)
+    return balanced & bears_as_much(mine, its, objective.dominance_margin)
 
 
 def bears_as_much(one: Traits, other: Traits, margin: float) -> Any:
@@ -264,7 +276,10 @@ def _beaten_most(c: Contenders, beats: Flags, keys: tuple[NDArray[Any], ...]) ->
     """
     if not len(c):
         return np.empty(0, np.intp)
-    order = np.lexsort((c.traits.place, *keys))
+    order, beating = np.lexsort((c.traits.place, *keys)), np.asarray(beats.any(axis=0))
+    order = order[beating[order]]  # Most beat nobody.
+    if not len(order):
+        return np.full(len(c), NONE)
     by_preference: Flags = beats[:, order]
     beaten = np.asarray(by_preference.any(axis=1))
     sound = by_preference & ~beaten[order]
