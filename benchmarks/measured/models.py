@@ -66,7 +66,7 @@ def config_of(model: str, layers: int | None = None) -> Any:
     """The configuration of a model, of fewer layers for a trial."""
     kind = next(kind for start, kind in _CLASSES if model.startswith(start))
     entry = entry_of(model)
-    settings = _special(kind, entry, layers or entry["layers"])
+    settings = _special(kind, entry, layers or entry.get("layers") or 0)
     if settings is None:
         settings = {
             "vocab_size": entry["vocab"],
@@ -105,12 +105,12 @@ def _special(kind: str, entry: dict[str, Any], layers: int) -> dict[str, Any] | 
     if kind == "T5Config":
         # google/flan-t5-xl: 24 layers on each side, gated.
         named = {"d_model": 2048, "d_ff": 5120, "d_kv": 64, "num_heads": 32, "feed_forward_proj": "gated-gelu"}
-        return {**named, "num_layers": min(layers, 24), "vocab_size": 32128, "tie_word_embeddings": False}
+        return {**named, "num_layers": min(layers, 24), "vocab_size": 32128, "decoder_start_token_id": 0}
     if kind == "WhisperConfig":
         sides = {
             f"{side}_{name}": n for side in ("encoder", "decoder") for name, n in (("layers", 32), ("ffn_dim", 5120))
         }
-        if layers < 4:
+        if 0 < layers < 4:
             sides |= {"encoder_layers": layers, "decoder_layers": layers}
         heads = {f"{side}_attention_heads": 20 for side in ("encoder", "decoder")}
         return {**sides, **heads, "d_model": 1280, "num_mel_bins": 128, "vocab_size": 51866}
