@@ -7,6 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 
+#: Tokens that every answer of a language model has.
+NEW_TOKENS = 32
+
+
 @dataclass(frozen=True)
 class Cell:
     """One run: a kind (a function of ``language.py`` or ``pictures.py``), a model and how it is run."""
@@ -36,7 +40,7 @@ def train(model: str, method: str, seq: int, batch: int, **how: Any) -> Cell:
 
 
 def generate(model: str, batch: int, prompt: int, **how: Any) -> Cell:
-    """``model.generate`` of transformers in 16 bits, 32 tokens each."""
+    """``model.generate`` of transformers in 16 bits."""
     return Cell("generate", model, {"batch": batch, "prompt": prompt, **how})
 
 

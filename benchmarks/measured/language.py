@@ -11,6 +11,7 @@ import peft
 import torch
 import transformers
 import trl
+from cells import NEW_TOKENS
 from clock import DEVICE, Clock, mean_seconds
 from models import model_of, quantised
 from tokenizers import Tokenizer
@@ -28,8 +29,7 @@ _OPTIMIZERS = {
 }
 _TARGETS = {"qv": ["q_proj", "v_proj"], "qkv": ["query_key_value"], "all-linear": "all-linear"}
 _ALPHA = 16
-#: Tokens that every answer has; steps of a training, of which the first is not timed.
-NEW_TOKENS = 32
+#: Steps of a training, of which the first is not timed.
 _STEPS = 4
 #: The stage of ZeRO that shares out weights.
 _WEIGHTS_TOO = 3

@@ -1,6 +1,7 @@
 """Run the grid on the GPU of this machine and write what each cell took, one JSON object a line.
 
 Usage: python benchmarks/measured/measure.py OUT.jsonl [--seconds N] [--only TEXT] [--skip OTHER.jsonl] [--layers N]
+           [--needs bitsandbytes | deepspeed]
 
 Needs requirements.txt in an environment of its own; the tool and its tests do not. Each cell runs in a process of its
 own, made before anything of CUDA is touched, so that no run leaves memory to the next; where bitsandbytes is installed

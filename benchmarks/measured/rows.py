@@ -11,12 +11,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from cells import NEW_TOKENS
+
 
 Found = dict[str, Any]
 Line = dict[str, Any]
 
-_GPU = {"NVIDIA H100 80GB HBM3": ("NVIDIA H100", 80)}
-_CARD = {"NVIDIA H100 80GB HBM3": "nvidia-h100-80gb-sxm"}
+#: As published rows name a card, its memory in GB, and its id in the catalogue.
+_CARDS = {"NVIDIA H100 80GB HBM3": ("NVIDIA H100", 80, "nvidia-h100-80gb-sxm")}
 _TASKS = {
     "generate": "inference",
     "embed": "inference",
@@ -30,17 +32,16 @@ _TASKS = {
 }
 _METHODS = {"lora": "lora", "qlora": "qlora", "full": "full_finetune"}
 _OPTIMIZERS = {"8bit": "adamw-8bit", "paged": "paged-adamw-8bit"}
-_NEW_TOKENS = 32
 
 
 def row_of(found: Found) -> dict[str, Any]:
     """The row of a run: what was run in words of the vocabulary, and the peak that the allocator counted."""
     how, gpu = found["how"], found["machine"]["gpu"]
     task = _METHODS[how["method"]] if found["kind"] == "train" else _TASKS[found["kind"]]
-    name, memory = _GPU[gpu]
+    name, memory, card = _CARDS[gpu]
     line = {
         "id": found["id"],
-        "gpu": _CARD[gpu],
+        "gpu": card,
         "count": 1,
         "model_name": found["model"],
         **_LINES[found["kind"]](how),
@@ -55,23 +56,24 @@ def row_of(found: Found) -> dict[str, Any]:
     }
     measured |= {"s_per_iter": found["s_per_step"]} if "s_per_step" in found else {}
     if found["kind"] == "generator":
-        measured["latency_s"] = found["s_per_call"]
+        measured["latency_s"] = found.get("s_per_call")
+    failed = bool(found.get("out_of_memory"))
     return {
         "id": found["id"],
         "source": {"repo": "whichgpu", "path": "benchmarks/measured"},
-        "kind": "memory",
+        "kind": "oom" if failed else "memory",
         "facts": {"task": task, "model": found["model"]},
         "line": line,
         "hardware": {"gpu": name, "count": 1, "memory_gb_each": memory},
-        "measured": measured,
+        "measured": {} if failed else measured,
         "machine": found["machine"],
-        "ran_on_hardware": True,
+        "ran_on_hardware": not failed,
         "evidence": "measured",
-        "judge": ["memory", "feasibility"],
+        "judge": ["feasibility"] if failed else ["memory", "feasibility"],
         # What runs before it in its process left behind may have gone while it ran.
         "trust": "B" if found.get("left_gb") else "A",
         "derived": {},
-        "suites": ["memory_error", "feasibility"],
+        "suites": ["feasibility"] if failed else ["memory_error", "feasibility"],
     }
 
 
@@ -116,7 +118,7 @@ def _served(how: Line) -> Line:
     line = {"task": "inference", "weight_precision": how.get("weights", "bf16"), "concurrency": how["batch"]}
     line |= {"serving_engine": "transformers", "serving_engine_version": "5.17.0"}
     if "prompt" in how:
-        return line | {"input_tokens": how["prompt"], "output_tokens": _NEW_TOKENS}
+        return line | {"input_tokens": how["prompt"], "output_tokens": NEW_TOKENS}
     return line | ({"input_tokens": how["seq"]} if "seq" in how else {})
 
 

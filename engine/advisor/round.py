@@ -80,8 +80,7 @@ def run_round(
     best = rows[order.order]
     surviving, scores = survivors.take(best), evidence.scores[best]
     shown = alternatives(surviving, scores, order.first_by_evidence)
-    every = np.arange(len(table))
-    runs = [*((run, every) for run in (*deriving, rejecting)), (preferring, alive)]
+    runs = [*((run, np.arange(len(table))) for run in (*deriving, rejecting)), (preferring, alive)]
     confirm(table, alive[best], shown, rejected, runs)
     return PlanRound(
         plans=table,
