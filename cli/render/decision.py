@@ -95,7 +95,11 @@ def no_answer_blocks(decision: JsonObject) -> list[Block]:
             "nothing_fits": "What stands in the way, and could be relaxed:",
             "contradictory": "These cannot all hold:",
         }[gap["kind"]]
-        items = tuple(Item(f"{fact}: {questions[fact]}" if questions.get(fact) else fact) for fact in gap["facts"])
+        groups = gap.get("relaxable") or [[fact] for fact in gap["facts"]]
+        items = tuple(
+            Item(" together with ".join(f"{fact}: {questions[fact]}" if questions.get(fact) else fact for fact in facts))
+            for facts in groups
+        )
         blocks += [Paragraph(lead), Bullets(items)]
     return blocks
 

@@ -34,6 +34,7 @@ class Traits(Struct, frozen=True):
     pcie_gpus: Any  # that are joined over PCIe
     copies: Any  # of a served model
     bought: Any  # it has to be bought
+    owned: Any  # it is there already
     usd_per_hour: Any  # of the whole plan; NaN where it is not known
     capacity_qps: Any  # requests a second that a service can bear, at most those that come; NaN where it is not known
     vendor: Any  # in columns numbers that stand for vendors, and for families of cards
@@ -57,6 +58,7 @@ def traits_of_plan(plan: Plan, load_qps: float | None = None) -> Traits:
         pcie_gpus=facts.get("plan.pcie_gpus", 0),
         copies=facts.get("plan.replicas", 1),
         bought=facts.get("plan.bought") is True,
+        owned=facts.get("plan.owned") is True,
         usd_per_hour=facts.get("plan.usd_per_hour", math.nan),
         capacity_qps=_asked_for(facts.get("plan.qps", math.nan), load_qps),
         vendor=gpu.vendor,
@@ -91,6 +93,7 @@ def traits_of(plans: Sequence[Plan], load_qps: float | None = None) -> Traits:
         pcie_gpus=np.nan_to_num(table.numbers("plan.pcie_gpus")).astype(np.intp),
         copies=np.nan_to_num(table.numbers("plan.replicas"), nan=1).astype(np.intp),
         bought=table.yes("plan.bought"),
+        owned=table.yes("plan.owned"),
         usd_per_hour=table.numbers("plan.usd_per_hour"),
         capacity_qps=_asked_for(table.numbers("plan.qps"), load_qps),
         vendor=np.array([vendors.setdefault(gpu.vendor, len(vendors)) for gpu in gpus], np.intp)[which],

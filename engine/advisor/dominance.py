@@ -87,7 +87,7 @@ def larger_than(c: Contenders, among: Flags, objective: Objective) -> Codes:
     Fewer of the same card do a piece of work for as much money, but for the margin of dominance, and meet what is
     stated with as much room. Only of jobs whose length is not known: nobody said that there is enough work for more. Of
     what is bought a smaller purchase of any card will do for what preferences may cost, for it is paid at once,
-    whatever work there will be.
+    whatever work there will be. What is owned would else stand idle, so that it is never more than was asked for.
 
     Args:
         c: the plans.
@@ -101,7 +101,7 @@ def larger_than(c: Contenders, among: Flags, objective: Objective) -> Codes:
         share = 1 + objective.preference_share
         smaller = t.bought & _as_rows(t.bought) & (hourly * share <= _as_rows(hourly))
         found |= smaller & (cost <= _as_rows(cost) * share)
-    found &= among & (c.roomy | ~_as_rows(c.roomy))
+    found &= among & (c.roomy | ~_as_rows(c.roomy)) & ~_as_rows(t.owned)
     order = np.lexsort((t.place, hourly))
     smallest: Codes = np.where(found.any(axis=1), order[found[:, order].argmax(axis=1)], NONE)
     return smallest

@@ -194,7 +194,7 @@ def relaxable_facts(
     vocabulary: Vocabulary,
     qualifies: Callable[[Mapping[str, Value]], bool],
 ) -> tuple[tuple[str, ...], ...]:
-    """The stated facts without which some plan qualifies, one by one; pairs of them where none helps alone.
+    """The stated facts without which some plan qualifies, one by one; else pairs of them, else the fewest that do.
 
     Args:
         given: what was stated.
@@ -210,7 +210,22 @@ def relaxable_facts(
     alone = tuple((name,) for name in tried if qualifies(_without(given, (name,))))
     if alone:
         return alone
-    return tuple(pair for pair in combinations(tried[:_PAIRED], 2) if qualifies(_without(given, pair)))
+    pairs = tuple(pair for pair in combinations(tried[:_PAIRED], 2) if qualifies(_without(given, pair)))
+    return pairs or _together(given, tried, qualifies)
+
+
+def _together(
+    given: Mapping[str, Value], tried: Sequence[str], qualifies: Callable[[Mapping[str, Value]], bool]
+) -> tuple[tuple[str, ...], ...]:
+    """Facts without which some plan qualifies, and of which none can be kept; nothing where not even all do."""
+    if not tried or not qualifies(_without(given, tried)):
+        return ()
+    needed = list(tried)
+    for name in reversed(tried):  # Those that reject most are first, and stay longest.
+        fewer = [other for other in needed if other != name]
+        if qualifies(_without(given, fewer)):
+            needed = fewer
+    return (tuple(needed),)
 
 
 def _without(given: Mapping[str, Value], names: Iterable[str]) -> dict[str, Value]:

@@ -101,6 +101,7 @@ def contender(
     roomy: bool = True,
     lateness: float = 1.0,
     bought: bool = False,
+    owned: bool = False,
     an_hour: float | None = None,
 ) -> Contender:
     gpu = Gpu(id=name, family=family or name, series=name, name=name, vendor=vendor, vram_gb=vram, segment=segment)
@@ -123,6 +124,7 @@ def contender(
             "plan.replicas": copies,
             "plan.joined_nodes": joined or nodes,
             "plan.bought": bought,
+            "plan.owned": owned,
         }
         | ({} if bears is None else {"plan.qps": bears})
         | ({} if an_hour is None else {"plan.usd_per_hour": an_hour}),
@@ -391,6 +393,17 @@ def test_what_is_larger_than_anybody_asked_for_puts_nothing_out(cheapest: Object
         "eight": "small",
         "twice": "liked",
     }
+
+
+@pytest.mark.parametrize(("owned", "expected"), [(True, "four"), (False, "two")])
+def test_what_is_owned_is_never_more_than_was_asked_for(cheapest: Objective, owned: bool, expected: str) -> None:
+    """Two cards of four that stand there do not save the other two."""
+    shares = {"two": (2, 103.0), "three": (3, 101.5), "four": (4, 100.0)}
+    entries = [
+        contender(name, cost, cost / count, family="card", count=count, hourly=count, owned=owned)
+        for name, (count, cost) in shares.items()
+    ]
+    assert answer(entries, cheapest) == expected
 
 
 def test_what_the_objective_puts_behind_a_plan_does_not_put_it_out() -> None:
