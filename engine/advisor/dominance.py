@@ -114,7 +114,7 @@ def beaten_by_equals(contenders: Contenders, objective: Objective, may: Any = Tr
     rows, columns = t.each(_as_rows), t
     same_card, measures = columns.family == rows.family, (c.measures, c.measures.each(_as_rows))
     guided = c.in_count_band | ~c.in_count_band[:, None] | _fewer_than_named(c, rows, same_card)
-    paid_anyway = paid_for_anyway(*measures, same_card=same_card)
+    paid_anyway = paid_for_anyway(*measures, columns, rows)
     beats &= keeps_count(columns, rows, guided=guided) & stands_as_well(columns, rows, paid_anyway=paid_anyway)
     another_named = c.in_card_band.any() & ~c.in_card_band
     outweighing = beats & outweighs_guide(*measures, objective, columns, rows, another_named=another_named)
@@ -162,9 +162,9 @@ def stands_as_well(one: Traits, other: Traits, *, paid_anyway: Any) -> Any:
     return (one.vendor == other.vendor) & (one.segment >= other.segment) & joins
 
 
-def paid_for_anyway(one: MeasureColumns, other: MeasureColumns, *, same_card: Any) -> Any:
-    """Whether an hour of the first plan costs no more, of the same card: its further cards would else stand idle."""
-    return same_card & (one.usd_per_hour <= other.usd_per_hour)
+def paid_for_anyway(one: MeasureColumns, other: MeasureColumns, mine: Traits, its: Traits) -> Any:
+    """Whether further cards of the same kind would else stand idle: an hour costs no more with them, or both are owned."""
+    return (mine.family == its.family) & ((one.usd_per_hour <= other.usd_per_hour) | (mine.owned & its.owned))
 
 
 def outweighs_guide(
@@ -221,9 +221,13 @@ def far_cheaper(one: MeasureColumns, other: MeasureColumns, objective: Objective
 
 
 def _costs_too_much(one: MeasureColumns, other: MeasureColumns, objective: Objective, mine: Traits, its: Traits) -> Any:
-    """Whether the second plan costs more than a guide's word for it may, beside the first one of another card."""
-    enough = mine.usd_per_hour + objective.guide_least_saving <= its.usd_per_hour
-    return (one.cost * objective.guide_price_ratio <= other.cost) & enough & (mine.family != its.family)
+    """Whether the second plan costs more than a guide's word for it may, beside the first one of another card.
+
+    An answer that comes later than people bear counts as many times as costly, of no card any less.
+    """
+    felt, its_felt = mine.usd_per_hour * one.lateness, its.usd_per_hour * other.lateness
+    enough = felt + objective.guide_least_saving <= its_felt
+    return (one.felt_cost * objective.guide_price_ratio <= other.felt_cost) & enough & (mine.family != its.family)
 
 
 def _balanced(one: MeasureColumns, other: MeasureColumns, objective: Objective, mine: Traits, its: Traits) -> Any:

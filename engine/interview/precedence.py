@@ -196,10 +196,9 @@ class Precedence:
         """
         mine, its = self._traits[entry.id], self._traits[other.id]
         figures = self._figures[other.id], self._figures[entry.id]
-        same_card = its.family == mine.family
         undercuts = outweighs_guide(*figures, self.objective, its, mine, another_named=another_named)
         undercuts |= slower and far_cheaper(*figures, self.objective, its, mine)
-        paid_anyway = paid_for_anyway(*figures, same_card=same_card)
+        paid_anyway = paid_for_anyway(*figures, its, mine)
         return bool(undercuts and stands_as_well(its, mine, paid_anyway=paid_anyway))
 
     def outweighs(self, other: Entrant, entry: Entrant) -> tuple[bool, bool]:
