@@ -96,10 +96,8 @@ def no_answer_blocks(decision: JsonObject) -> list[Block]:
             "contradictory": "These cannot all hold:",
         }[gap["kind"]]
         groups = gap.get("relaxable") or [[fact] for fact in gap["facts"]]
-        items = tuple(
-            Item(" together with ".join(f"{fact}: {questions[fact]}" if questions.get(fact) else fact for fact in facts))
-            for facts in groups
-        )
+        asked = {fact: f"{fact}: {questions[fact]}" if questions.get(fact) else fact for fact in gap["facts"]}
+        items = tuple(Item(" together with ".join(asked[fact] for fact in facts)) for facts in groups)
         blocks += [Paragraph(lead), Bullets(items)]
     return blocks
 

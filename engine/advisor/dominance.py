@@ -118,8 +118,10 @@ def beaten_by_equals(contenders: Contenders, objective: Objective, may: Any = Tr
     beats &= keeps_count(columns, rows, guided=guided) & stands_as_well(columns, rows, paid_anyway=paid_anyway)
     another_named = c.in_card_band.any() & ~c.in_card_band
     outweighing = beats & outweighs_guide(*measures, objective, columns, rows, another_named=another_named)
-    # What a guide says of the count stands as far as it can; twice the GPUs at the same cost are no gain.
-    merit = objective.merit(np.nan_to_num(c.measures.cost), np.nan_to_num(c.measures.felt_time), t.count)
+    # What a guide says of the count stands as far as it can; twice the GPUs at the same cost are no gain, but of those
+    # that stand there.
+    counts = np.where(t.owned, 1, t.count)
+    merit = objective.merit(np.nan_to_num(c.measures.cost), np.nan_to_num(c.measures.felt_time), counts)
     keys = merit, t.pcie_gpus, ~c.in_count_band
     found = _beaten_most(c, outweighing, keys)
     # One that is far cheaper and slower stands in where no other does.
@@ -163,7 +165,7 @@ def stands_as_well(one: Traits, other: Traits, *, paid_anyway: Any) -> Any:
 
 
 def paid_for_anyway(one: MeasureColumns, other: MeasureColumns, mine: Traits, its: Traits) -> Any:
-    """Whether further cards of the same kind would else stand idle: an hour costs no more with them, or both are owned."""
+    """Whether further cards of the same kind would else stand idle: an hour costs no more, or both plans are owned."""
     return (mine.family == its.family) & ((one.usd_per_hour <= other.usd_per_hour) | (mine.owned & its.owned))
 
 
@@ -180,7 +182,8 @@ def outweighs_guide(
 
     It does where it is cheaper and faster by the margin of dominance, or where it saves more than preferences may cost:
     as fast but for that margin and bearing as much, or with fewer cards over PCIe at no worse a balance. So it does
-    where another card is sooner by that share, bears as much, and costs no more. A service, and a run of known
+    where another card, or more of what is owned, is sooner by that share, bears as much, and costs no more, of what is
+    owned but for the margin of dominance. A service, and a run of known
     length, costs what it costs: there that is enough. A job whose length is not stated is compared by the piece of
     work, which may cost less on a machine that costs several times more an hour: where guides name cards for it, they
     and their equals stand up to a multiple of the cost. Not so where the other costs hardly more an hour, nor where it
@@ -204,7 +207,9 @@ def outweighs_guide(
     saves = one.cost * (1 + objective.preference_share) <= other.cost
     # Whoever pays no more for an answer sooner by that share asks for no reason beside it.
     sooner = one.time * (1 + objective.preference_share) <= other.time
-    for_no_more = sooner & (one.cost <= other.cost) & bears & (same_card ^ True)
+    owned = mine.owned & its.owned  # Cards that stand there cost their power, as long as they run.
+    most = other.cost * (1 + objective.dominance_margin * owned)
+    for_no_more = sooner & (one.cost <= most) & bears & ((same_card ^ True) | owned)
     beats = _clearly(one, other, objective.dominance_margin)
     undercuts = beats | (saves & (as_fast | simpler)) | for_no_more
     # ``^ True`` negates single truth values and columns of them alike.

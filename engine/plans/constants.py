@@ -54,6 +54,8 @@ class PlanConstants(FrozenModel):
     small_images_per_micro_batch: Bound
     patience_hours: Bound
     least_gain_of_doubling: Factor
+    worth_whole_weights: Factor
+    room_for_whole_weights: Factor
 
 
 @traceable("plans")

@@ -15,6 +15,9 @@ from whichgpu.engine.sizing import SHARDINGS, Ints, Job, Layout, Rows, rows_of, 
 #: Heads and key-value heads of a model whose dimensions are not known: published ones split evenly.
 _USUAL_HEADS = (64, 8)
 
+#: Shardings as layouts number them: everything whole, and all but the states of the optimizer.
+WHOLE, OPTIMIZER_ALONE = SHARDINGS.index("none"), SHARDINGS.index("zero1")
+
 
 class Layouts(NamedTuple):
     """Layouts as columns, all of one length."""
@@ -91,6 +94,7 @@ class Manner(NamedTuple):
     stated: tuple[int | None, int | None, int | None]  # degrees: tensor, pipeline, data
     sharding: str | None  # as stated
     sharded: str  # how training states are sharded where nobody states it
+    divides_optimizer: bool  # its states alone may be divided over copies, too: they are most of what training holds
 
 
 def manner_of(job: Job) -> Manner:
@@ -105,7 +109,8 @@ def manner_of(job: Job) -> Manner:
     if habits is not None and not habits.shards_weights:
         sharded = "zero1"
     stated = (job.tensor_parallel, job.pipeline_parallel, job.data_ranks)
-    return Manner(job.training, sizes, stated, job.sharding, sharded)
+    divides_optimizer = job.training and not job.peft and job.shape is not None and sharded != "zero1"
+    return Manner(job.training, sizes, stated, job.sharding, sharded, divides_optimizer)
 
 
 class Blocks(NamedTuple):
@@ -152,6 +157,8 @@ def _training(manner: Manner, count: int, splits: tuple[tuple[int, int], ...]) -
         else:
             if tensor == 1 or data == 1:
                 yield Layout(tensor, 1, data)
+            if data > 1 and manner.divides_optimizer:
+                yield Layout(tensor, 1, data, "zero1")
             if data > 1:
                 yield Layout(tensor, 1, data, manner.sharded)
 

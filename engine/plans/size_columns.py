@@ -11,7 +11,7 @@ import numpy as np
 from whichgpu.engine.core import Pick
 from whichgpu.engine.plans.constants import plan_constants
 from whichgpu.engine.plans.kept_speed import KeptSpeed, Sped
-from whichgpu.engine.plans.layouts import Layouts
+from whichgpu.engine.plans.layouts import OPTIMIZER_ALONE, WHOLE, Layouts, manner_of
 from whichgpu.engine.plans.links import LinkTable
 from whichgpu.engine.plans.needs import Choices, Needs
 from whichgpu.engine.plans.topology import FabricTable
@@ -72,6 +72,7 @@ class SizeColumns:
         self._splits_last = (
             job.peft and not split_stated and job.framework not in plan_constants().adapters_split_by.value
         )
+        self._divides_optimizer = manner_of(job).divides_optimizer
         self.fabrics = FabricTable(links.fabrics, most, job.least_gpus, every=job.split_by_layers)
 
     def of_others(self, gpus: GpuTable, links: LinkTable) -> SizeColumns:
@@ -108,18 +109,24 @@ class SizeColumns:
         """All sensible layouts of counts of GPUs, whether they fit or not.
 
         Adapters are split by layers only where neither copies nor shards fit, but for the frameworks that do so anyway.
+        States of the optimizer are divided only where whole copies do not fit.
 
         Args:
             which: the GPU of each query, by its position.
             counts: how many of it.
         """
         found = self.needs.choices(counts, self.fabrics.tensor_most(self.links.fabric[which], counts))
-        if not self._splits_last:
+        copies = found.layouts.width == 1
+        if self._splits_last:
+            first, last = copies, ~copies
+        elif self._divides_optimizer:
+            divided = (found.layouts.sharding == OPTIMIZER_ALONE) & (found.layouts.pipeline == 1)
+            first, last = copies & (found.layouts.sharding == WHOLE), divided
+        else:
             return found
-        whole, fits = found.layouts.width == 1, found.raised_gb <= self.limits_gb[which[found.query]]
         held = np.zeros(len(counts), np.bool_)
-        held[found.query[whole & fits]] = True
-        return found.take(whole | ~held[found.query])
+        held[found.query[first & (found.raised_gb <= self.limits_gb[which[found.query]])]] = True
+        return found.take(~last | ~held[found.query])
 
     def fitting(self, which: Ints, counts: Ints) -> Choices:
         """Those of them that fit."""
@@ -141,11 +148,21 @@ class SizeColumns:
         speed: dict[str, Floats] = {}
         if self.job.training:
             speed = self.kept_speed.of(which[choices.query], choices.layouts).figures
-            last = np.where(fits[choices.query], -np.round(np.nan_to_num(rate(speed)), 6), last)
+            pace = np.nan_to_num(rate(speed)) / self._asked_of(which, choices)
+            last = np.where(fits[choices.query], -np.round(pace, 6), last)
         else:
             last = np.where(fits[choices.query], 0.0, last)
         best = np.lexsort((last, choices.query))[np.searchsorted(choices.query, np.arange(len(counts)))]
         return Usual(choices.layouts.take(best), fits, {name: column[best] for name, column in speed.items()})
+
+    def _asked_of(self, which: Ints, choices: Choices) -> Floats:
+        """How many times as fast layouts have to be: those of training that leave weights whole and little room."""
+        if not self._divides_optimizer:
+            return np.ones(len(choices.query))
+        constants, layouts = plan_constants(), choices.layouts
+        whole = (layouts.data > 1) & (layouts.pipeline == 1) & (layouts.sharding <= OPTIMIZER_ALONE)
+        roomy = self.limits_gb[which[choices.query]] * (1.0 - constants.room_for_whole_weights.value)
+        return np.where(whole & (choices.raised_gb > roomy), constants.worth_whole_weights.value, 1.0)
 
     def bearing(self, place: int, count: int, *, rate_stated: bool) -> Layout | None:
         """The layout that serves most of a stated load where the usual one does not serve all of it; else None.

@@ -103,6 +103,8 @@ class TrainingSpeed(FrozenModel):
     recompute_share: Banded
     overlap: Banded
     optimizer_bytes: Banded
+    pretraining_step_tokens: Banded
+    tuning_step_sequences: Banded
     scale_loss_per_doubling: Banded
     scale_from_gpus: Banded
 

@@ -56,12 +56,15 @@ def training_values(
     each = work.dense / (peaks.flops * use) + scores + passing
     micro = tokens * each / (rows.tensor * rows.pipeline) / _filled(job, rows.count, tokens, pick)
     micro = micro + _tensor_exchange_s(job, shape, split, tokens) + _expert_exchange_s(job, shape, split, tokens)
-    accumulation = _accumulation(job, rows)
+    told = _accumulation(job, rows)
+    accumulation = _usual_accumulation(job, rows, told, pick)
     bubble = 1.0 + (rows.pipeline - 1) / (accumulation * _interleaved(job, shape, rows))
     step = micro * accumulation * bubble
     step = step + _unhidden_s(step, _data_exchange_s(job, shape, split, accumulation), split, pick)
     step = step + _optimizer_s(job, shape, table.bandwidth()[which], rows)
-    batch = rows.batch * accumulation * (rows.data / job.context_parallel)
+    # A step is of what is told; that it goes on for as long as is usual keeps exchanges apart, not steps together.
+    step = step * told / accumulation
+    batch = rows.batch * told * (rows.data / job.context_parallel)
     tokens_per_s = batch * job.seq_len_tokens * job.context_parallel / step
     values = {
         "tokens_per_s": tokens_per_s,
@@ -117,6 +120,21 @@ def _accumulation(job: Job, rows: Rows) -> Any:
     if job.global_batch:
         return np.maximum(1, np.rint(job.global_batch / (rows.batch * rows.data / job.context_parallel)))
     return np.where(rows.pipeline > 1, 4 * rows.pipeline, 1)
+
+
+def _usual_accumulation(job: Job, rows: Rows, told: Any, pick: Pick) -> Any:
+    """Micro-batches between two exchanges of gradients where neither they nor the batch of a step are stated.
+
+    Whoever exchanges over a slow link lets gradients add up to a batch as it is usual, by copies as in a pipeline.
+    """
+    if job.gradient_accumulation or job.global_batch:
+        return told
+    training = speed_constants().training
+    if job.kind == "pretraining":
+        sequences = training.pretraining_step_tokens.at(pick) / (job.seq_len_tokens * job.context_parallel)
+    else:
+        sequences = training.tuning_step_sequences.at(pick)
+    return np.maximum(told, np.rint(sequences / (rows.batch * rows.data / job.context_parallel)))
 
 
 def _interleaved(job: Job, shape: Shape, rows: Rows) -> Any:
@@ -201,10 +219,12 @@ def _expert_exchange_s(job: Job, shape: Shape, split: Split, tokens: Ints) -> An
 
 
 def _data_exchange_s(job: Job, shape: Shape, split: Split, accumulation: Any) -> Any:
-    """Gradients once a step; with sharded weights, those too, twice a micro-batch."""
+    """Gradients once a step, divided ones (ZeRO-2) each micro-batch; with sharded weights, those too, twice each."""
     rows, speed = split.rows, split.over_all
     ranks = rows.tensor * rows.pipeline
     time = all_reduce_s(2.0 * _trained_params(job, shape) / ranks, rows.data, speed)
+    # Whose gradients are divided keeps none of the others', so that they are sent each micro-batch.
+    time = time + np.where(rows.sharded("zero2"), (accumulation - 1) * time / 2.0, 0.0)
     body = sizing_constants().weights[job.weight_precision].body if job.peft else 2.0
     gathered = shape.params * body / ranks * (rows.data - 1) / rows.data
     gathering = 2 * accumulation * (speed.latency_s * shape.layers + gathered / (speed.gbs * 1e9))

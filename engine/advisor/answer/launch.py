@@ -91,7 +91,7 @@ def _training(plan: Plan) -> plan_types.Launch:
     if not degrees:
         says = ["train.py stands for your program"]
     elif layout.sharding != "none":
-        says[0] += f", with {layout.sharding.upper()} over the data ranks"
+        says[0] += f", with {layout.sharding.upper().replace('ZERO', 'ZeRO-')} over the data ranks"
     if plan.nodes > 1:
         says.append("run it on every node")
     return _launch("torchrun", ["torchrun", *options, "--nproc_per_node", str(per_node), "train.py"], says)

@@ -38,7 +38,8 @@ def test_pairs_are_named_only_where_none_helps_alone() -> None:
 
 def test_where_no_pair_helps_the_fewest_that_do_are_named() -> None:
     """None of them can be kept, however many it takes."""
-    assert relaxable_facts(GIVEN, [], VOCABULARY, without("limit", "wish", "deadline")) == (("deadline", "limit", "wish"),)
+    helps = without("limit", "wish", "deadline")
+    assert relaxable_facts(GIVEN, [], VOCABULARY, helps) == (("deadline", "limit", "wish"),)
 
 
 def test_the_order_in_which_facts_are_stated_tells_nothing() -> None:

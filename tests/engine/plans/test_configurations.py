@@ -282,7 +282,12 @@ def test_as_many_replicas_are_tried_as_answer_in_bearable_time() -> None:
             "qwen2.5-32b",
         ),
         ({"task": "inference", "concurrency": 64}, "latency_slo_ms", (6000.0, 8000.0), "llama-3.1-8b"),
-        ({"task": "pretraining", "train_tokens_b": 20.0}, "deadline_hours", (24.0, 60.0, 100.0, 200.0), "qwen2.5-0.5b"),
+        (
+            {"task": "pretraining", "train_tokens_b": 20.0},
+            "deadline_hours",
+            (12.0, 24.0, 40.0, 60.0, 80.0, 150.0),
+            "qwen2.5-0.5b",
+        ),
     ],
 )
 def test_what_just_meets_a_target_stands_beside_what_meets_it_with_room(
@@ -299,3 +304,12 @@ def test_what_just_meets_a_target_stands_beside_what_meets_it_with_room(
         beside += bool(just) and min(just) < max(roomy)
     # Of some card both are planned.
     assert beside
+
+
+def test_where_the_link_is_slow_states_of_the_optimizer_alone_are_divided() -> None:
+    """Gathering weights for every short micro-batch over PCIe takes longer than computing; whole copies do not fit."""
+    facts: Facts = {"task": "pretraining", "train_tokens_b": 100, "seq_len_tokens": 2048, "batch_size_per_gpu": 1}
+    slow = {plan.count: plan.layout for plan in planned(maker_of(facts, "qwen2.5-1.5b"), "nvidia-rtx-4090")}
+    assert (slow[4].sharding, slow[4].data) == ("zero1", 4)
+    small = planned(maker_of({**facts, "gradient_checkpointing": "full"}, "qwen2.5-0.5b"), "nvidia-rtx-4090")
+    assert {plan.layout.sharding for plan in small} == {"none"}

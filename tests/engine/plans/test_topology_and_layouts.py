@@ -130,14 +130,18 @@ def test_every_layout_uses_all_gpus_and_respects_heads_and_layers(model: str, ta
 
 def test_training_shards_before_it_splits_layers() -> None:
     what = job({"task": "full_finetuning"}, "llama-3.1-8b")
-    first = laid_out(what, H100, 8)[:3]
+    first = laid_out(what, H100, 8)[:5]
     assert [(layout.tensor, layout.data, layout.sharding) for layout in first] == [
         (1, 8, "none"),
+        (1, 8, "zero1"),
         (1, 8, "fsdp"),
+        (2, 4, "zero1"),
         (2, 4, "fsdp"),
     ]
+    adapters = job({"task": "peft_finetuning", "peft_method": "lora"}, "llama-3.1-8b")
+    assert "zero1" not in {layout.sharding for layout in laid_out(adapters, H100, 8)}
     deepspeed = job({"task": "full_finetuning", "training_framework": "deepspeed"}, "llama-3.1-8b")
-    assert laid_out(deepspeed, H100, 8)[1].sharding == "zero3"
+    assert laid_out(deepspeed, H100, 8)[2].sharding == "zero3"
     stated = job({"task": "full_finetuning", "sharding": "zero2"}, "llama-3.1-8b")
     assert {layout.sharding for layout in laid_out(stated, H100, 8)} == {"zero2"}
 
