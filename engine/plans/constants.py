@@ -47,13 +47,14 @@ class PlanConstants(FrozenModel):
     most_slow_link: Bound
     tensor_on_pcie: Bound
     tensor_most: Bound
-    adapters_split_by: Words
+    tuning_split_by: Words
     tokens_per_micro_batch: Bound
     images_per_micro_batch: Bound
     usual_image_px: Bound  # of those
     small_images_per_micro_batch: Bound
     patience_hours: Bound
     least_gain_of_doubling: Factor
+    worth_splitting: Factor
     worth_whole_weights: Factor
     room_for_whole_weights: Factor
 

@@ -69,9 +69,9 @@ class SizeColumns:
         self.kept_speed = KeptSpeed(self._speed)
         most = plan_constants().most_gpus[job.kind].value
         split_stated = any((job.tensor_parallel, job.pipeline_parallel, job.data_ranks))
-        self._splits_last = (
-            job.peft and not split_stated and job.framework not in plan_constants().adapters_split_by.value
-        )
+        splitting = split_stated or job.framework in plan_constants().tuning_split_by.value
+        self._splits_last = job.peft and not splitting
+        self._splits_for_speed = job.kind == "full" and not splitting
         self._divides_optimizer = manner_of(job).divides_optimizer
         self.fabrics = FabricTable(links.fabrics, most, job.least_gpus, every=job.split_by_layers)
 
@@ -109,24 +109,24 @@ class SizeColumns:
         """All sensible layouts of counts of GPUs, whether they fit or not.
 
         Adapters are split by layers only where neither copies nor shards fit, but for the frameworks that do so anyway.
-        States of the optimizer are divided only where whole copies do not fit.
+        The states of the optimizer alone are divided only where whole copies do not fit.
 
         Args:
             which: the GPU of each query, by its position.
             counts: how many of it.
         """
         found = self.needs.choices(counts, self.fabrics.tensor_most(self.links.fabric[which], counts))
-        copies = found.layouts.width == 1
-        if self._splits_last:
-            first, last = copies, ~copies
-        elif self._divides_optimizer:
-            divided = (found.layouts.sharding == OPTIMIZER_ALONE) & (found.layouts.pipeline == 1)
-            first, last = copies & (found.layouts.sharding == WHOLE), divided
-        else:
+        if not (self._splits_last or self._divides_optimizer):
             return found
-        held = np.zeros(len(counts), np.bool_)
-        held[found.query[first & (found.raised_gb <= self.limits_gb[which[found.query]])]] = True
-        return found.take(~last | ~held[found.query])
+        fits = found.raised_gb <= self.limits_gb[which[found.query]]
+        copies, sharding = found.layouts.width == 1, found.layouts.sharding
+        kept = np.ones(len(fits), np.bool_)
+        if self._splits_last:
+            kept &= copies | ~_held(found.query, copies & fits, len(counts))
+        if self._divides_optimizer:
+            divided = (sharding == OPTIMIZER_ALONE) & (found.layouts.pipeline == 1)
+            kept &= ~(divided & _held(found.query, copies & fits & (sharding == WHOLE), len(counts)))
+        return found.take(kept)
 
     def fitting(self, which: Ints, counts: Ints) -> Choices:
         """Those of them that fit."""
@@ -156,13 +156,19 @@ class SizeColumns:
         return Usual(choices.layouts.take(best), fits, {name: column[best] for name, column in speed.items()})
 
     def _asked_of(self, which: Ints, choices: Choices) -> Floats:
-        """How many times as fast layouts have to be: those of training that leave weights whole and little room."""
-        if not self._divides_optimizer:
+        """How many times as fast layouts of training have to be to be taken before shards of everything.
+
+        Those that leave weights whole and little room, and those that split layers where trainers seldom do.
+        """
+        if not (self._divides_optimizer or self._splits_for_speed):
             return np.ones(len(choices.query))
         constants, layouts = plan_constants(), choices.layouts
         whole = (layouts.data > 1) & (layouts.pipeline == 1) & (layouts.sharding <= OPTIMIZER_ALONE)
         roomy = self.limits_gb[which[choices.query]] * (1.0 - constants.room_for_whole_weights.value)
-        return np.where(whole & (choices.raised_gb > roomy), constants.worth_whole_weights.value, 1.0)
+        asked = np.where(whole & (choices.raised_gb > roomy), constants.worth_whole_weights.value, 1.0)
+        if self._splits_for_speed:
+            asked = asked * np.where(layouts.width > 1, constants.worth_splitting.value, 1.0)
+        return asked
 
     def bearing(self, place: int, count: int, *, rate_stated: bool) -> Layout | None:
         """The layout that serves most of a stated load where the usual one does not serve all of it; else None.
@@ -276,6 +282,13 @@ class SizeColumns:
         if job.global_batch:
             batch = np.minimum(batch, job.global_batch)
         return np.where(known, batch, batch_of(job))
+
+
+def _held(query: Ints, by: Bools, queries: int) -> Bools:
+    """For each layout whether one of its query is among these."""
+    held = np.zeros(queries, np.bool_)
+    held[query[by]] = True
+    return held[query]
 
 
 def _completed(found: dict[str, Any], length: int) -> dict[str, Floats]:
