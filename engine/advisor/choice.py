@@ -198,7 +198,7 @@ def _merits(c: Contenders, objective: Objective) -> Numbers:
     stand_in = np.inf if priced.any() and objective.cost_exponent else 1.0
     merits = objective.merit(np.where(priced, cost, stand_in), np.where(timed, time, slowest), c.traits.count)
     merits = np.where(priced | (stand_in == 1.0), merits, np.inf)
-    if objective.gain_of_doubling == 1 or not objective.cost_exponent:
+    if objective.gain_of_doubling == 1:
         return merits
     # More GPUs that cost no more than another plan, and are no slower, are no worse than that one.
     beside = np.where(no_worse(c.measures, c.measures.each(lambda column: column[:, None])), merits[:, None], np.inf)

@@ -395,6 +395,14 @@ def test_what_is_larger_than_anybody_asked_for_puts_nothing_out(cheapest: Object
     }
 
 
+def test_what_puts_the_fastest_out_is_no_worse_than_it() -> None:
+    """Eight cards that are faster for less put one out: then they are the answer, and not a slow one."""
+    fast, slow = contender("fast", 10, 100), contender("slow", 8.9, 130)
+    eight = contender("eight", 9, 90, count=8)
+    assert answer([fast, slow, eight], stated("fastest")) == "eight"
+    assert answer([fast, slow, contender("eight", 12, 90, count=8)], stated("fastest")) == "fast"
+
+
 @pytest.mark.parametrize(("owned", "expected"), [(True, "four"), (False, "two")])
 def test_what_is_owned_is_never_more_than_was_asked_for(cheapest: Objective, owned: bool, expected: str) -> None:
     """Two cards of four that stand there do not save the other two."""
