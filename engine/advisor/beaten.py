@@ -28,7 +28,7 @@ class _Side(Struct, frozen=True):
 
 
 class Beaten:
-    """Which plans are beaten, found for tiers as they are asked for.
+    """Which plans are beaten, found tier by tier as they are asked for.
 
     Args:
         contenders: the plans.
@@ -53,7 +53,7 @@ class Beaten:
     def by(self, row: int) -> int:
         """The plan that beats a plan most, or NONE."""
         if not self._settled[row]:
-            self.settle(~self._settled)
+            self.settle(self._ranks == self._ranks[row])
         by = self.in_tier[row]
         return int(self.outweighed[row] if by == NONE else by)
 
