@@ -20,15 +20,9 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from whichgpu.engine.advisor.beaten import Beaten, larger_than
 from whichgpu.engine.advisor.contenders import NONE, Contenders, Flags
-from whichgpu.engine.advisor.dominance import (
-    beaten_in_tier,
-    beaten_without_more,
-    larger_than,
-    may_put_out,
-    no_worse,
-    outweighed,
-)
+from whichgpu.engine.advisor.dominance import no_worse
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.advisor.survey import known
 from whichgpu.engine.core import Codes, Numbers
@@ -59,9 +53,10 @@ class Standings(Struct, frozen=True):
     tiers: NDArray[np.bool_]  # a row of four places for each plan
     merits: Numbers  # infinite where there is none
     eligible: Flags
-    dominated_by: Codes  # row of the plan that beats it, or NONE
+    beaten: Beaten
     just_met: Flags  # meets stated targets without room, where one that has room costs little more
     larger_than: Codes  # row of a smaller plan that does the piece of work for as much, or NONE
+    answer: int = NONE  # the row of the plan that is chosen
     stands_in_for: int = NONE  # the row that came first, and that the answer beats
 
     @property
@@ -71,8 +66,8 @@ class Standings(Struct, frozen=True):
 
     def standing(self, row: int, ids: Sequence[str]) -> Standing:
         """The standing of one plan."""
-        by, smaller = int(self.dominated_by[row]), int(self.larger_than[row])
-        replaced = self.stands_in_for if row == self.order[0] else NONE
+        chosen, smaller = row == self.answer, int(self.larger_than[row])
+        by, replaced = (NONE, self.stands_in_for) if chosen else (self.beaten.by(row), NONE)
         places: list[bool] = self.tiers[row].tolist()
         return Standing(
             (places[0], places[1], places[2], places[3]),
@@ -95,15 +90,14 @@ def choose(contenders: Contenders, objective: Objective) -> Standings:
     c, size = contenders, len(contenders)
     tiers, merits = _tiers(c, objective), _merits(c, objective)
     ranks = tiers @ np.array([8, 4, 2, 1])
-    nobody = np.full(size, NONE)
-    larger = _larger(c, ranks, merits, objective) if objective.stated and objective.cost_exponent else nobody
-    may = may_put_out(c, merits, larger) if objective.cost_exponent else np.bool_(True)
-    if objective.stated:
-        dominated, outweighing = beaten_in_tier(c, ranks, objective.dominance_margin, may), nobody
-    else:
-        dominated = beaten_without_more(c, ranks, objective)
-        outweighing = outweighed(c, ranks, merits, may, objective)
-    pool, asked_for = _pool(c, ranks, dominated, outweighing, objective.preference_share), larger == NONE
+    piecework = objective.stated and objective.cost_exponent
+    larger = _larger(c, ranks, merits, objective) if piecework else np.full(size, NONE)
+    best = ranks == ranks.min(initial=16)
+    beaten = Beaten(c, ranks, merits, larger, objective)
+    beaten.settle(best)
+    dominated, outweighing = beaten.in_tier, beaten.outweighed
+    pool, asked_for = best & (dominated == NONE), larger == NONE
+    pool &= _worth_a_guides_word(c, pool, outweighing, objective.preference_share)
     by_evidence = np.lexsort(_evidence(c, merits))
     just_met = _just_met(c, pool & asked_for, merits, objective, by_evidence, outweighing)
     pool &= ~just_met
@@ -119,9 +113,9 @@ def choose(contenders: Contenders, objective: Objective) -> Standings:
         # It takes the place of the plan that it stands in for, and what a guide says of that one.
         tiers[answer] = tiers[first]
         eligible[answer] = True
-    dominated = np.where(dominated == NONE, outweighing, dominated)
+    unbeaten = outweighing == NONE
     if answer != NONE:
-        dominated[answer] = larger[answer] = NONE
+        larger[answer], unbeaten[answer] = NONE, True
     group = np.where(np.arange(size) == answer, 0, 1)
     # Of what is not eligible under a stated objective merit decides, else the evidence: one constant for all of them.
     after = objective.stated & ~eligible & (group == 1)
@@ -129,7 +123,7 @@ def choose(contenders: Contenders, objective: Objective) -> Standings:
     group = np.where(after, 2, group)
     upper = np.where(group == 0, 0, tiers[:, 2] * 2 + tiers[:, 3])
     order = np.lexsort((*_evidence(c, merits), behind, upper, group, tiers[:, 0] * 2 + tiers[:, 1]))
-    return Standings(order, tiers, merits, eligible, dominated, just_met & (dominated == NONE), larger, replaced)
+    return Standings(order, tiers, merits, eligible, beaten, just_met & unbeaten, larger, answer, replaced)
 
 
 def _evidence(c: Contenders, merits: Numbers) -> tuple[NDArray[Any], ...]:
@@ -201,20 +195,20 @@ def _merits(c: Contenders, objective: Objective) -> Numbers:
     if objective.gain_of_doubling == 1:
         return merits
     # More GPUs that cost no more than another plan, and are no slower, are no worse than that one.
-    beside = np.where(no_worse(c.measures, c.measures.each(lambda column: column[:, None])), merits[:, None], np.inf)
-    found: Numbers = np.minimum(merits, beside.min(axis=0, initial=np.inf))
+    rising = np.argsort(merits, kind="stable")
+    beside = no_worse(c.measures.each(lambda column: column[:, None]), c.measures.take(rising))
+    least = beside.argmax(axis=1) if len(c) else rising
+    found: Numbers = np.where(beside[np.arange(len(c)), least], np.minimum(merits, merits[rising[least]]), merits)
     return found
 
 
-def _pool(c: Contenders, ranks: Codes, dominated: Codes, outweighed: Codes, share: float) -> Flags:
-    """The plans among which merit or evidence chooses: those of the best tier that none beats."""
-    free = dominated == NONE
-    if not free.any():
-        return np.zeros(len(c), np.bool_)
-    pool = free & (ranks == ranks[free].min())
-    # A guide's word for a card goes to that card in a count and form that no equal outweighs, where there is one;
-    # not to one that costs so much more than those which are outweighed that one would rather order the equal, nor to
-    # one for which less speaks than for the equal of the first of those.
+def _worth_a_guides_word(c: Contenders, pool: Flags, outweighed: Codes, share: float) -> Flags:
+    """The plans in whose count and form their card may be chosen, of those of the best tier that none beats.
+
+    A guide's word for a card goes to that card in a count and form that no equal outweighs, where there is one; not to
+    one that costs so much more than those which are outweighed that one would rather order the equal, nor to one for
+    which less speaks than for the equal of the first of those.
+    """
     sound, family, cost = outweighed == NONE, c.traits.family, c.measures.cost
     most, least = np.full((2, family.max(initial=-1) + 1), np.inf) * [[1], [-1]]
     worse = pool & ~sound
@@ -222,5 +216,5 @@ def _pool(c: Contenders, ranks: Codes, dominated: Codes, outweighed: Codes, shar
     rising = np.flatnonzero(worse)[np.argsort(c.score[worse], kind="stable")]
     least[family[rising]] = c.score[outweighed[rising]]  # The last one that is written is of the first by evidence.
     fit = sound & (cost <= most[family]) & (c.score >= least[family])
-    found: Flags = pool & (sound | ~np.isin(family, family[pool & fit]))
+    found: Flags = sound | ~np.isin(family, family[pool & fit])
     return found

@@ -21,6 +21,7 @@ from whichgpu.engine.explain.rerun import (
     between,
     is_number,
     probes,
+    spread_out,
 )
 from whichgpu.engine.rules import FactDef
 
@@ -148,8 +149,7 @@ def _singles(base: Outcome | None, influencing: InfluencingFacts, search: _Neare
             changes += _list_changes(fact, search)
         else:
             own = figures.get(name, ())
-            changes += probes(fact, settled.get(name), influencing.rules, stated=stated, figures=own)
-
+            changes += spread_out(probes(fact, settled.get(name), influencing.rules, stated=stated, figures=own))
     return sorted(changes, key=lambda c: (c.fact not in influencing.first, c.distance, c.fact, str(c.after)))
 
 
@@ -262,8 +262,8 @@ def gap(outcome: Judgement | None, gpus: frozenset[str]) -> float:
         return 2 * _REJECTED
     own = list(judged_of(outcome.round, gpus))
     if not own or outcome.chosen is None:
-        rejected = zip(outcome.round.rejected.gpus, outcome.round.rejected_by, strict=True)
-        rules = [len(by) for gpu, by in rejected if gpu.id in gpus]
+        places = (place for place, gpu in enumerate(outcome.round.rejected.gpus) if gpu.id in gpus)
+        rules = [len(outcome.round.rejected_by[place]) for place in places]
         return _REJECTED + min(rules, default=_REJECTED)
     if outcome.chosen in own:
         return 0.0

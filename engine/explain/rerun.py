@@ -42,6 +42,10 @@ _OTHER_WORK_DISTANCE = 5.0
 #: A step beside a threshold of a number without a smallest unit, as a share of it.
 _STEP = 0.01
 _DIGITS = 3
+_SMALLEST_STEP = 0.001
+#: How much further away the next number that is tried lies, counted in those that might be; and steps of unknown ones.
+_FURTHER = 1.4
+_FROM_END_TO_END = 8
 
 
 class FactChange(Struct, frozen=True):
@@ -208,6 +212,42 @@ def probes(
     return sorted(changes, key=lambda change: (change.distance, str(change.after)))
 
 
+def spread_out(changes: Iterable[FactChange]) -> list[FactChange]:
+    """Of many numbers of one fact those that lie apart: the nearest ones on each side, and ever fewer further away.
+
+    Where two of them come to something else, halving finds where between them. Of a fact that is unknown nothing is
+    near: a few are taken from one end to the other.
+
+    Args:
+        changes: of one fact, nearest first.
+    """
+    kept: list[FactChange] = []
+    sides: dict[bool | None, list[FactChange]] = {}
+    for change in changes:
+        if is_number(change.after):
+            sides.setdefault(side_of(change), []).append(change)
+        else:
+            kept.append(change)
+    for side, numbers in sides.items():
+        last, place = len(numbers) - 1, 0
+        if side is None:
+            numbers.sort(key=lambda change: float(change.after))  # type: ignore[arg-type]
+            places = {round(last * share / _FROM_END_TO_END) for share in range(_FROM_END_TO_END + 1)}
+        else:
+            places = {last}
+            while place < last:
+                places.add(place)
+                place = max(place + 1, round(place * _FURTHER))
+        kept += [numbers[place] for place in places]
+    return sorted(kept, key=lambda change: (change.distance, str(change.after)))
+
+
+def side_of(change: FactChange) -> bool | None:
+    """Whether a number rises; None for anything else."""
+    before, after = change.before, change.after
+    return after > before if is_number(before) and is_number(after) else None
+
+
 def thresholds(fact: str, rules: tuple[Rule, ...]) -> list[Scalar]:
     """What the conditions of these rules compare a fact with, in a stable order."""
     reading = [condition.expr for rule in rules if fact in rule.reads for condition in rule.when]
@@ -230,7 +270,7 @@ def _values(fact: FactDef, rules: tuple[Rule, ...], figures: tuple[float, ...]) 
 
 def step(fact: FactDef, value: float) -> float:
     """The smallest move worth trying beside a threshold."""
-    return 1.0 if fact.type == "int" else max(abs(value) * _STEP, 10.0**-_DIGITS)
+    return 1.0 if fact.type == "int" else max(abs(value) * _STEP, _SMALLEST_STEP)
 
 
 def valid(fact: FactDef, value: float) -> Value | None:
@@ -245,11 +285,16 @@ def valid(fact: FactDef, value: float) -> Value | None:
 
 
 def between(fact: FactDef, near: float, far: float) -> Value | None:
-    """A value between two others, at three digits; None where there is no such value left."""
-    middle = math.sqrt(near * far) if near > 0 and far > 0 and max(near, far) / min(near, far) > 4 else (near + far) / 2
+    """A value between two others, at three digits; None where there is no such value left.
+
+    Of 0 all numbers are equally far away in digits: what lies below the smallest step beside it is not told from it.
+    """
+    low, high = min(near, far), max(near, far)
+    start = low or min(0.5 if fact.type == "int" else _SMALLEST_STEP, high)
+    middle = math.sqrt(start * high) if start > 0 and high / start > 4 else (start + high) / 2
     digits = _DIGITS - 1 - math.floor(math.log10(abs(middle))) if middle else 0
-    number = round(middle) if fact.type == "int" else round(middle, digits)
-    return valid(fact, number) if min(near, far) < number < max(near, far) else None
+    number = round(middle, min(digits, 0) if fact.type == "int" else digits)
+    return valid(fact, number) if low < number < high else None
 
 
 def is_number(value: object) -> TypeGuard[float]:

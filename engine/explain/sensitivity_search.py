@@ -19,6 +19,8 @@ from whichgpu.engine.explain.rerun import (
     between,
     is_number,
     probes,
+    side_of,
+    spread_out,
     valid,
 )
 from whichgpu.engine.interview import Answered, answered
@@ -116,8 +118,9 @@ def sensitivity(
         study.coarse(tries)
     except OutOfDecisionsError:
         complete = False
-    narrowed = [study.narrow(turn) for turn in sorted(study.turns, key=_nearness)]
-    narrowed = [study.reach(turn, tries) for turn in sorted(narrowed, key=_nearness)]
+    for turn in sorted(study.turns, key=_nearness):
+        study.narrowed.append(study.narrow(turn))
+    narrowed = [study.reach(turn, tries) for turn in sorted(study.narrowed, key=_nearness)]
     turning = {change.fact for change, flips in study.tried.items() if flips}
     tried: dict[str, list[Value | None]] = {}
     for change in sorted(study.tried, key=lambda change: (change.fact, change.distance, str(change.after))):
@@ -140,6 +143,7 @@ class _Study:
     origins: Mapping[str, str]
     tried: dict[FactChange, bool] = field(default_factory=dict)  # whether it flips
     turns: list[Turn] = field(default_factory=list)
+    narrowed: list[Turn] = field(default_factory=list)
 
     def coarse(self, tries: Iterable[FactChange]) -> None:
         """The first flip of each number in either direction, and the first choices that flip."""
@@ -148,7 +152,7 @@ class _Study:
         for change in tries:
             if self.what_if.made >= self.what_if.limit - reserve:
                 raise OutOfDecisionsError
-            side = _side(change)
+            side = side_of(change)
             if seen.get((change.fact, side), 0) >= (_CHOICES if side is None else 1):
                 continue
             turn = self.turn(change)
@@ -174,6 +178,11 @@ class _Study:
         rises = after > now
         kept = [value for value in keeping if (now < value < after if rises else after < value < now)]
         near = max(kept, key=lambda value: abs(value - now), default=now)
+        for other in self.narrowed:
+            value = other.change.after
+            same = (other.change.fact, other.rises, other.narrowed) == (fact.name, rises, True)
+            if same and is_number(value) and min(near, after) < value < max(near, after):
+                return other  # What was tried beyond it flips, too: halving would lead back there.
         best, whole = turn, True
         for _ in range(_BISECTIONS):
             middle = between(fact, near, float(best.change.after))  # type: ignore[arg-type]
@@ -236,12 +245,6 @@ def _beyond(change: FactChange, value: float, *, rises: bool) -> bool:
     return is_number(after) and (after > value if rises else after < value)
 
 
-def _side(change: FactChange) -> bool | None:
-    """Whether a number rises; None for anything else."""
-    before, after = change.before, change.after
-    return after > before if is_number(before) and is_number(after) else None
-
-
 def _origins(base: Outcome, decision: Mapping[str, Any], advisor: Advisor) -> dict[str, str]:
     """Facts to vary, with how they stand: what was stated or assumed, and what rules would still like to know."""
     found: dict[str, str] = {}
@@ -272,7 +275,7 @@ def _tries(base: Outcome, origins: Mapping[str, str], advisor: Advisor) -> list[
         factored = [valid(fact, now * factor) for factor in _FACTORS] if is_number(now) and now else []
         further = [FactChange(name, now, value) for value in factored if value is not None and value != now]
         changes += [change for change in further if change not in changes]
-        changes.sort(key=lambda change: (change.distance, str(change.after)))
+        changes = spread_out(sorted(changes, key=lambda change: (change.distance, str(change.after))))
         tries += [(change.distance, position, name, change) for position, change in enumerate(changes)]
     return [change for *_, change in sorted(tries, key=lambda entry: entry[:3])]
 

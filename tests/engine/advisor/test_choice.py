@@ -12,10 +12,10 @@ from hypothesis import assume, given, strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
 
-from whichgpu.engine.advisor import dominance
 from whichgpu.engine.advisor.advisor import Advisor, shipped_advisor
+from whichgpu.engine.advisor.beaten import Beaten
 from whichgpu.engine.advisor.choice import Standing, choose
-from whichgpu.engine.advisor.contenders import Contenders, traits_of
+from whichgpu.engine.advisor.contenders import NONE, Contenders, traits_of
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.advisor.survey import MeasureColumns, Measures
 from whichgpu.engine.catalogue.model import Gpu
@@ -63,18 +63,26 @@ def standings(entries: Sequence[Contender], objective: Objective) -> dict[str, S
 
 
 def by_name(entries: Sequence[Contender], rows: Sequence[int]) -> dict[str, str]:
-    return {entry.id: entries[row].id for entry, row in zip(entries, rows, strict=True) if row != dominance.NONE}
+    return {entry.id: entries[row].id for entry, row in zip(entries, rows, strict=True) if row != NONE}
+
+
+def all_beaten(found: Contenders, objective: Objective, *, one_tier: bool) -> Beaten:
+    """What beats plans of one tier, or of a tier for each, where nothing is larger than anybody asked for."""
+    ranks = np.arange(len(found)) * (not one_tier)
+    beaten = Beaten(found, ranks, np.zeros(len(found)), np.full(len(found), NONE), objective)
+    beaten.settle(np.ones(len(found), np.bool_))
+    return beaten
 
 
 def dominated_plans(entries: Sequence[Contender], margin: float) -> dict[str, str]:
-    one_tier = np.zeros(len(entries), np.intp)
-    return by_name(entries, dominance.beaten_in_tier(columns(entries), one_tier, margin).tolist())
+    beaten = all_beaten(columns(entries), replace(stated("balanced"), dominance_margin=margin), one_tier=True)
+    return by_name(entries, beaten.in_tier.tolist())
 
 
 def beaten_by_equals(
     entries: Sequence[Contender], objective: Objective, load_qps: float | None = None
 ) -> dict[str, str]:
-    return by_name(entries, dominance.beaten_by_equals(columns(entries, load_qps), objective).tolist())
+    return by_name(entries, all_beaten(columns(entries, load_qps), objective, one_tier=False).outweighed.tolist())
 
 
 def contender(
@@ -649,6 +657,20 @@ def test_every_plan_has_a_place_and_the_first_is_the_answer(entries: list[Conten
     assert first.dominated_by is None
     trusted = [standing.tier[:2] for standing in found.values()]
     assert trusted == sorted(trusted)
+
+
+@given(choices, any_objective)
+def test_tiers_may_be_settled_one_by_one_or_all_at_once(entries: list[Contender], objective: Objective) -> None:
+    found = columns(entries)
+    standing = choose(found, objective)
+    ranks = standing.tiers @ np.array([8, 4, 2, 1])
+    merits, nobody = standing.merits, np.full(len(entries), NONE)
+    each, at_once = (Beaten(found, ranks, merits, nobody, objective) for _ in range(2))
+    at_once.settle(np.ones(len(entries), np.bool_))
+    for rank in np.unique(ranks):
+        each.settle(ranks == rank)
+    rows = range(len(entries))
+    assert [each.by(row) for row in rows] == [at_once.by(row) for row in rows]
 
 
 @given(choices, any_objective)

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from whichgpu import Advisor
-from whichgpu.engine.explain.rerun import FactChange, read_back, with_changes
+from whichgpu.engine.explain.rerun import FactChange, between, read_back, spread_out, with_changes
 from whichgpu.engine.explain.sensitivity_search import Sensitivity, sensitivity
 from whichgpu.engine.interview import answered
 from whichgpu.engine.records.again import decide_again, recorded_facts
@@ -61,8 +62,8 @@ def test_a_narrowed_whole_number_flips_there_and_not_a_step_before(decided: Deci
         if abs(after - before) <= 1:
             continue
         inside = after - 1 if after > before else after + 1
-        if abs(after - before) / 2**8 > 1:
-            continue  # Eight halvings do not come down to one step from there.
+        if max(after, before) >= 1000:
+            continue  # Three digits do not tell one from the next.
         closer = type(turn.change)(turn.change.fact, turn.change.before, int(inside))
         assert decided_with(closer, decision, advisor) == found.verdict
 
@@ -97,3 +98,36 @@ def test_a_decision_without_an_answer_is_flipped_by_the_fact_that_it_lacks(
     found = sensitivity(decide(model_name="llama-3.1-8b"), advisor, limit=60)
     assert found.verdict.gpu is None
     assert any(turn.change.fact == "task" and turn.origin == "unknown" and "gpu" in turn.flips for turn in found.turns)
+
+
+def test_the_nearest_numbers_are_tried_and_ever_fewer_further_away() -> None:
+    changes = [FactChange("seats", 100, 100 + number) for number in range(1, 61)]
+    below = [FactChange("seats", 100, 99), FactChange("seats", 100, None)]
+    kept = spread_out([*changes, *below])
+    rising = [change.after for change in kept if isinstance(change.after, int) and change.after > 100]
+    assert rising[:4] == [101, 102, 103, 104]
+    assert rising[-1] == 160
+    gaps = [later - earlier for earlier, later in itertools.pairwise(rising[:-1])]
+    assert gaps == sorted(gaps)
+    assert len(rising) < 16
+    assert {99, None} <= {change.after for change in kept}
+
+
+def test_of_an_unknown_number_a_few_are_tried_from_one_end_to_the_other() -> None:
+    kept = [change.after for change in spread_out([FactChange("limit", None, float(n)) for n in range(100)])]
+    assert len(kept) == 9
+    assert {0.0, 99.0} <= set(kept)
+
+
+@pytest.mark.parametrize(
+    ("fact", "near", "far", "most"),
+    [("gpu_hours_per_year", 6000.0, 0.0, 20), ("context_tokens", 8192, 100_000_000, 20), ("concurrency", 0, 6, 3)],
+)
+def test_halving_ends_at_three_digits(advisor: Advisor, fact: str, near: float, far: float, most: int) -> None:
+    """Whatever each middle comes to: here each takes the place of the nearer end."""
+    definition, steps = advisor.vocabulary.facts[fact], 0
+    while (middle := between(definition, near, far)) is not None:
+        assert min(near, far) < float(str(middle)) < max(near, far)
+        near, steps = float(str(middle)), steps + 1
+        assert steps <= most
+    assert steps > 0
