@@ -103,7 +103,22 @@ class Beaten:
         held = found == NONE
         if held.any():
             found[held] = self._beaten_first(rows[held], order, self._far_undercuts)
-        return found
+        return self._beaten_in_turn(found)
+
+    def _beaten_in_turn(self, found: Codes) -> Codes:
+        """For each of these, where no guide names its card, the equal that beats it, if any does: else itself.
+
+        A guide's word holds a card that costs less an hour. It holds none that only stands in for that card.
+        """
+        named = self._c.in_card_band
+        rows = np.unique(found[(found != NONE) & ~named[found]]) if named.any() else found[:0]
+        if not len(rows):
+            return found
+        order = np.lexsort((self._c.traits.place, self._c.measures.cost, self._c.traits.usd_per_hour))
+        by = self._beaten_first(rows, order, self._beats_outright)
+        instead = np.arange(len(self._c))
+        instead[rows] = np.where(by == NONE, rows, by)
+        return np.where(found == NONE, NONE, instead[found])
 
     def _beaten_first(self, rows: Codes, order: Codes, beats: Callable[[Codes, Codes], Flags]) -> Codes:
         """For each of some plans the first in an order that beats it; one that no other beats in turn, if there is one.
@@ -137,6 +152,14 @@ class Beaten:
             one.measures, other.measures, self._objective, one.traits, other.traits, another_named=another_named
         )
         return found
+
+    def _beats_outright(self, rows: Codes, columns: Codes) -> Flags:
+        """Which plans (columns) of equal standing are cheaper and faster than which (rows), whatever guides say."""
+        one, other = self._side(columns), self._side(rows, as_rows=True)
+        found: Flags = np.asarray(
+            dominance.clearly_beats(one.measures, other.measures, self._objective.dominance_margin)
+        )
+        return found & self._equal(rows, columns, one, other) if found.any() else found
 
     def _far_undercuts(self, rows: Codes, columns: Codes) -> Flags:
         """Beside which plans (columns) of equal standing others (rows) cost more than a guide's word for them may."""

@@ -51,6 +51,7 @@ class Precedence:
     _figures: dict[str, MeasureColumns] = field(init=False)
     _standings: dict[str, int] = field(init=False)  # plans that stand alike beside any other have one number
     _pairs: dict[tuple[int, int], TierPair] = field(default_factory=dict)
+    _in_turn: set[tuple[str, str]] = field(default_factory=set)  # who may take the place of what stands in for whom
 
     def __post_init__(self) -> None:
         """Sort the plans by cost, and number how they stand."""
@@ -183,7 +184,19 @@ class Precedence:
         bus = {other.id: self._traits[other.id].pcie_gpus for other in found}
         slower = {other.id: equal[other.id] and not self._is_equal(other, entry, slower=False) for other in found}
         place = {other.id: 2 - 2 * equal[other.id] + slower[other.id] for other in found}
-        return sorted(found, key=lambda other: (place[other.id], bus[other.id], *_product(other)))
+        found = sorted(found, key=lambda other: (place[other.id], bus[other.id], *_product(other)))
+        # An equal that beats what stands in for a guide's card takes its place in turn, where no guide names that one.
+        known = {entry.id, *(other.id for other in found)}
+        in_turn = {by.id: by for other in found if equal[other.id] for by in self._equals_beating(other)}
+        later = [other for other in in_turn.values() if other.id not in known]
+        self._in_turn |= {(other.id, entry.id) for other in later}
+        return found + later
+
+    def _equals_beating(self, entry: Entrant) -> Iterator[Entrant]:
+        mine = self._traits[entry.id]
+        for other in self.faster_for_less(entry):
+            if stands_as_well(self._traits[other.id], mine, paid_anyway=False):
+                yield other
 
     def _is_equal(self, other: Entrant, entry: Entrant, *, another_named: bool = False, slower: bool = True) -> bool:
         """Whether a plan, where it stands no lower, undercuts another so that a guide's word does not hold that one.
@@ -210,7 +223,9 @@ class Precedence:
     def _outweighs(self, other: Entrant, entry: Entrant) -> tuple[bool, bool]:
         of_one_tier = self.beats(other, entry) if self._clearly(other, entry) else (False, False)
         if not self._is_equal(other, entry):
-            return of_one_tier[0], of_one_tier[1] and other.id not in self.leaving
+            return of_one_tier[0] or (other.id, entry.id) in self._in_turn, of_one_tier[
+                1
+            ] and other.id not in self.leaving
         places = self.tiers(entry, other).places
         may = all(any(a == b for a, b in pairs) for pairs in places[:2])
         sure = all(a == b for pairs in places[:2] for a, b in pairs) and other.id not in self.leaving

@@ -411,6 +411,17 @@ def test_what_puts_the_fastest_out_is_no_worse_than_it() -> None:
     assert answer([fast, slow, contender("eight", 12, 90, count=8)], stated("fastest")) == "fast"
 
 
+def test_what_only_stands_in_for_a_guides_card_is_not_held_against_an_equal(unstated: Objective) -> None:
+    """The named card gives way to one at the same hour; a third beats that one, and costs more an hour than both."""
+    named = contender("named", 100, 10, cards=True, hourly=1.0, score=5)
+    beside, third = contender("beside", 85, 8, hourly=1.0), contender("third", 60, 3, hourly=1.8)
+    assert answer([named, third], unstated) == "named"
+    assert answer([named, beside], unstated) == "beside"
+    assert answer([named, beside, third], unstated) == "third"
+    dearer = contender("dearer", 62, 1, hourly=4.0)
+    assert answer([named, beside, third, dearer], unstated) == "third"
+
+
 @pytest.mark.parametrize(("owned", "expected"), [(True, "four"), (False, "two")])
 def test_what_is_owned_is_never_more_than_was_asked_for(cheapest: Objective, owned: bool, expected: str) -> None:
     """Two cards of four that stand there do not save the other two."""
