@@ -137,7 +137,8 @@ class Beaten:
     def _able(self, rows: Codes, order: Codes) -> Codes:
         """The plans that stand as high as some of these do and hardly cost more than the costliest, in an order."""
         standing, measures = 2 * self._c.proven + self._c.fallback, self._c.measures
-        most = np.fmax.reduce(measures.felt_cost[rows], initial=-np.inf) * (1 + self._objective.dominance_margin)
+        more = max(self._objective.dominance_margin, self._objective.guide_hour_share)
+        most = np.fmax.reduce(measures.felt_cost[rows], initial=-np.inf) * (1 + more)
         costs_no_more = measures.cost <= most
         able: Flags = np.isin(standing, standing[rows]) & costs_no_more
         found: Codes = order[able[order]]
@@ -162,10 +163,10 @@ class Beaten:
         return found & self._equal(rows, columns, one, other) if found.any() else found
 
     def _far_undercuts(self, rows: Codes, columns: Codes) -> Flags:
-        """Beside which plans (columns) of equal standing others (rows) cost more than a guide's word for them may."""
+        """Beside which plans (columns) of equal standing others (rows) ask more than a guide's word for them may."""
         one, other = self._side(columns), self._side(rows, as_rows=True)
         figures = one.measures, other.measures, self._objective, one.traits, other.traits
-        found: Flags = np.asarray(dominance.costs_too_much(*figures))
+        found: Flags = np.asarray(dominance.asks_too_much(*figures))
         if found.any():
             found &= self._equal(rows, columns, one, other) & dominance.strikes_balance(*figures)
         return found

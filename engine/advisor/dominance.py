@@ -106,22 +106,26 @@ def outweighs_guide(
 
 
 def far_cheaper(one: MeasureColumns, other: MeasureColumns, objective: Objective, mine: Traits, its: Traits) -> Any:
-    """Whether the second plan costs more than a guide's word for it may, beside the first one of another card.
+    """Whether the second plan costs or waits more than a guide's word for it may, beside the first one of another card.
 
     By the work and by an amount an hour that is worth looking at another card for; the first may be slower, but bears
     as much, and strikes no worse a balance of cost and time.
     """
-    return costs_too_much(one, other, objective, mine, its) & strikes_balance(one, other, objective, mine, its)
+    return asks_too_much(one, other, objective, mine, its) & strikes_balance(one, other, objective, mine, its)
 
 
-def costs_too_much(one: MeasureColumns, other: MeasureColumns, objective: Objective, mine: Traits, its: Traits) -> Any:
-    """Whether the second plan costs more than a guide's word for it may, beside the first one of another card.
+def asks_too_much(one: MeasureColumns, other: MeasureColumns, objective: Objective, mine: Traits, its: Traits) -> Any:
+    """Whether the second plan costs or waits more than a guide's word for it may, beside the first one of another card.
 
     An answer that comes later than people bear counts as many times as costly, of no card any less.
     """
     felt, its_felt = mine.usd_per_hour * one.lateness, its.usd_per_hour * other.lateness
     enough = felt + objective.guide_least_saving <= its_felt
-    return (one.felt_cost * objective.guide_price_ratio <= other.felt_cost) & enough & (mine.family != its.family)
+    cheaper = (one.felt_cost * objective.guide_price_ratio <= other.felt_cost) & enough
+    # What a service can bear is known, and of nothing else.
+    for_hardly_more = (one.cost <= other.cost * (1 + objective.guide_hour_share)) & (mine.capacity_qps > 0)
+    sooner = (one.felt_time * objective.guide_time_ratio <= other.felt_time) & for_hardly_more
+    return (cheaper | sooner) & (mine.family != its.family)
 
 
 def strikes_balance(one: MeasureColumns, other: MeasureColumns, objective: Objective, mine: Traits, its: Traits) -> Any:

@@ -44,6 +44,7 @@ class _Evidence(FrozenModel):
 class _Guides(FrozenModel):
     most_cost_ratio: float
     most_price_ratio: float
+    most_time_ratio: float
     least_saving_usd_per_hour: float
     most_hour_share: float
     sources: tuple[str, ...]
@@ -86,6 +87,7 @@ def load_objectives(folder: Path) -> tuple[dict[str, Objective], str]:
             at_once_ms=file.evidence.at_once_ms if entry.cost_exponent else 0.0,
             guide_cost_ratio=file.guides.most_cost_ratio,
             guide_price_ratio=file.guides.most_price_ratio,
+            guide_time_ratio=file.guides.most_time_ratio,
             guide_least_saving=file.guides.least_saving_usd_per_hour,
             guide_hour_share=file.guides.most_hour_share,
             dominance_margin=file.dominance.margin,

@@ -34,6 +34,7 @@ class Objective(Struct, frozen=True):
     at_once_ms: float  # an answer sooner than this is no better, where cost counts beside speed; 0 where it does not
     guide_cost_ratio: float  # what the cards that a guide names may cost beside a faster plan of equal standing
     guide_price_ratio: float  # what those cards may cost beside an equal of no worse a balance that bears as much
+    guide_time_ratio: float  # how much later their answers may come than those of an equal that hardly costs more
     guide_least_saving: float  # by how many dollars an hour that equal costs less
     guide_hour_share: float  # share by which an hour of that plan may cost more without such a multiple
     dominance_margin: float  # share by which a plan must be cheaper and faster than another to rule it out

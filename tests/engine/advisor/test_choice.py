@@ -411,6 +411,19 @@ def test_what_puts_the_fastest_out_is_no_worse_than_it() -> None:
     assert answer([fast, slow, contender("eight", 12, 90, count=8)], stated("fastest")) == "fast"
 
 
+def test_a_guides_card_gives_way_where_others_answer_much_sooner_for_hardly_more(unstated: Objective) -> None:
+    named = contender("named", 100, 40000, cards=True, hourly=None, an_hour=1.0, bears=1.0, score=5)
+    assert answer([named, contender("sooner", 120, 15000, an_hour=1.2, bears=1.0)], unstated) == "sooner"
+    assert answer([named, contender("dearer", 130, 15000, an_hour=1.3, bears=1.0)], unstated) == "named"
+    assert answer([named, contender("little", 120, 25000, an_hour=1.2, bears=1.0)], unstated) == "named"
+    assert answer([named, contender("bears-less", 120, 15000, an_hour=1.2, bears=0.5)], unstated) == "named"
+
+
+def test_a_guides_card_gives_way_where_its_answers_come_later_than_people_bear(unstated: Objective) -> None:
+    late = contender("late", 100, 40000, cards=True, an_hour=1.0, bears=1.0, lateness=20.0, score=5)
+    assert answer([late, contender("dearer", 130, 25000, an_hour=1.3, bears=1.0)], unstated) == "dearer"
+
+
 def test_what_only_stands_in_for_a_guides_card_is_not_held_against_an_equal(unstated: Objective) -> None:
     """The named card gives way to one at the same hour; a third beats that one, and costs more an hour than both."""
     named = contender("named", 100, 10, cards=True, hourly=1.0, score=5)
