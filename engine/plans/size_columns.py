@@ -43,7 +43,7 @@ class Usual(NamedTuple):
 
     layouts: Layouts
     fits: Bools
-    speed: dict[str, Floats]  # in training, where speed decides; else empty
+    speed: dict[str, Floats]  # in training, where something fits and speed decides; else empty
 
 
 class SizeColumns:
@@ -86,11 +86,11 @@ class SizeColumns:
     @cached_property
     def smallest(self) -> Ints:
         """The smallest count of each GPU that fits, of those worth trying; 0 where none does."""
-        found = np.zeros(len(self.limits_gb), np.int64)
         fabric, counts = self.links.fabric, self.fabrics.counts
+        found, left = np.zeros(len(fabric), np.int64), np.ones(len(fabric), np.bool_)
         in_machine = counts <= self.fabrics.machine[:, None]
         for tried in (in_machine, ~in_machine):  # Few jobs need more than one machine.
-            open_ = np.flatnonzero(np.bincount(fabric[(found == 0) & ~np.isnan(self.limits_gb)]))
+            open_ = np.flatnonzero(np.bincount(fabric[left]))
             row, step = np.nonzero(tried[open_] & (counts[open_] > 0))
             if not len(row):
                 continue
@@ -102,6 +102,7 @@ class SizeColumns:
             fits = least[fabric] <= self.limits_gb[:, None]
             first = counts[fabric, fits.argmax(1)]
             found = np.where((found == 0) & fits.any(1), first, found)
+            left = (found == 0) & ~np.isnan(self.limits_gb)
         return found
 
     def choices(self, which: Ints, counts: Ints) -> Choices:
@@ -139,7 +140,7 @@ class SizeColumns:
         choices = choices.take(fit | ~fits[choices.query])
         last: Floats = choices.raised_gb
         speed: dict[str, Floats] = {}
-        if self.job.training:
+        if self.job.training and (fits.any() or not len(fits)):
             speed = self.kept_speed.of(which[choices.query], choices.layouts).figures
             last = np.where(fits[choices.query], -np.round(np.nan_to_num(rate(speed)), 6), last)
         else:
