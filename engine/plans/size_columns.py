@@ -87,23 +87,12 @@ class SizeColumns:
     def smallest(self) -> Ints:
         """The smallest count of each GPU that fits, of those worth trying; 0 where none does."""
         fabric, counts = self.links.fabric, self.fabrics.counts
-        found, left = np.zeros(len(fabric), np.int64), np.ones(len(fabric), np.bool_)
-        in_machine = counts <= self.fabrics.machine[:, None]
-        for tried in (in_machine, ~in_machine):  # Few jobs need more than one machine.
-            open_ = np.flatnonzero(np.bincount(fabric[left]))
-            row, step = np.nonzero(tried[open_] & (counts[open_] > 0))
-            if not len(row):
-                continue
-            least = np.full(counts.shape, np.inf)
-            asked = open_[row], counts[open_[row], step]
-            choices = self.needs.choices(asked[1], self.fabrics.tensor_most(*asked))
-            start = np.searchsorted(choices.query, np.arange(len(row)))
-            least[open_[row], step] = np.minimum.reduceat(choices.raised_gb, start)
-            fits = least[fabric] <= self.limits_gb[:, None]
-            first = counts[fabric, fits.argmax(1)]
-            found = np.where((found == 0) & fits.any(1), first, found)
-            left = (found == 0) & ~np.isnan(self.limits_gb)
-        return found
+        asked = np.nonzero(counts)
+        choices = self.needs.choices(counts[asked], self.fabrics.tensor_most(asked[0], counts[asked]))
+        least = np.full(counts.shape, np.inf)
+        least[asked] = np.minimum.reduceat(choices.raised_gb, np.searchsorted(choices.query, np.arange(len(asked[0]))))
+        fits = least[fabric] <= self.limits_gb[:, None]
+        return np.where(fits.any(1), counts[fabric, fits.argmax(1)], 0)
 
     def choices(self, which: Ints, counts: Ints) -> Choices:
         """All sensible layouts of counts of GPUs, whether they fit or not.
