@@ -61,7 +61,7 @@ class Beaten:
         """Find what beats these plans, which are whole tiers."""
         rows = np.flatnonzero(which)
         self._settled[rows] = True
-        for rank in np.unique(self._ranks[rows]):
+        for rank in sorted(set(self._ranks[rows].tolist())):  # ``np.unique`` would load masked arrays.
             self._settle_tier(rows[self._ranks[rows] == rank])
         if self._objective.stated or not len(rows):
             return

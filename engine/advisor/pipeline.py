@@ -159,11 +159,7 @@ def _contradiction(rules: RuleSet, intake: ResolvedFacts) -> NoAnswer | None:
 
 
 def _must_ask(vocabulary: Vocabulary, intake: ResolvedFacts) -> NoAnswer | None:
-    missing = tuple(
-        name
-        for name, fact in vocabulary.facts.items()
-        if fact.when_unstated == "must_ask" and fact.scope == "workload" and name not in intake.facts
-    )
+    missing = tuple(name for name in vocabulary.must_ask if name not in intake.facts)
     return NoAnswer("facts_missing", facts=missing) if missing else None
 
 

@@ -223,15 +223,17 @@ def plain_number(value: Any) -> Any:
 
 def made(operation: str, *operands: Any) -> Any:
     """What an operation gives, remembered where an operand is."""
-    if not any(isinstance(operand, Traced) for operand in operands):
-        return _worked_out(operation, operands)
-    return Traced(_worked_out(operation, tuple(map(plain_number, operands))), None, operation, operands)
+    for operand in operands:
+        if isinstance(operand, Traced):
+            return Traced(_worked_out(operation, tuple(map(plain_number, operands))), None, operation, operands)
+    return _worked_out(operation, operands)
 
 
 def _worked_out(operation: str, plain: tuple[Any, ...]) -> Any:
-    if not all(isinstance(each, int | float) for each in plain):
-        with np.errstate(all="ignore"):
-            return _OF_COLUMNS[operation](*plain)
+    for each in plain:
+        if not isinstance(each, (int, float)):
+            with np.errstate(all="ignore"):
+                return _OF_COLUMNS[operation](*plain)
     if operation in {"max", "min"} and any(each != each for each in plain):  # noqa: PLR0124 - NaN.
         return math.nan
     try:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from whichgpu.engine.core import Codes, Column, NumberColumn
 from whichgpu.engine.plans.model import Plan
 from whichgpu.engine.plans.table import PlanTable
-from whichgpu.engine.sizing import Figure, Floats
+from whichgpu.engine.sizing import Bools, Figure, Floats
 
 
 #: Facts that may be negative: a job that does not fit leaves less than nothing free.
@@ -53,9 +53,10 @@ def through_gate(plans: PlanTable) -> tuple[PlanTable, tuple[Refusal, ...]]:
 def doubtful(facts: Mapping[str, Column], speed: Mapping[str, Floats]) -> Codes:
     """The rows in which some figure is infinite, negative, more than the whole, or outside its band."""
     numbers = {name: column.values for name, column in facts.items() if isinstance(column, NumberColumn)}
-    wrong = np.zeros(len(numbers["plan.count"]), np.bool_)
-    for name, values in (*numbers.items(), *speed.items()):
-        wrong |= np.isinf(values) if name in _MAY_BE_NEGATIVE else (values < 0) | (values == math.inf)
+    free = np.stack([values for name, values in (*numbers.items(), *speed.items()) if name not in _MAY_BE_NEGATIVE])
+    wrong: Bools = (free < 0).any(axis=0) | (free == math.inf).any(axis=0)
+    for name in _MAY_BE_NEGATIVE & numbers.keys():
+        wrong |= np.isinf(numbers[name])
     for name in _SHARES & speed.keys():
         wrong |= speed[name] > 1
     if "plan.needed_gb" in numbers:

@@ -138,11 +138,10 @@ class PlanMaker(PlanSizes):
         rented = np.where((costs.origin == OFFER) & ~costs.assumed, costs.instances, 0)
         machines = np.maximum(links.nodes(which, count), rented)
         facts = self._facts(found, columns, costs, machines)
-        names = enumerate(zip(which.tolist(), count.tolist(), found.is_usual.tolist(), strict=True))
-        ids = [
-            f"{gpus.ids[place]}x{number}" + ("" if as_usual else f"-{found.layouts.at(row).label}")
-            for row, (place, number, as_usual) in names
-        ]
+        ids = [f"{gpus.ids[place]}x{number}" for place, number in zip(which.tolist(), count.tolist(), strict=True)]
+        unusual = np.flatnonzero(~found.is_usual)
+        for row, layout in zip(unusual.tolist(), found.layouts.take(unusual).each(), strict=True):
+            ids[row] += f"-{layout.label}"
         of_rows = [gpus.gpus[place] for place in which.tolist()]
         table = FactTable(len(ids), facts)
         make = self._whole_plans(found, columns, costs, machines, ids, table)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from whichgpu.engine.plans.constants import plan_constants
-from whichgpu.engine.plans.layouts import Layouts, blocks_of, joined, manner_of
+from whichgpu.engine.plans.layouts import Layouts, blocks_of, columns_of, joined, manner_of
 from whichgpu.engine.sizing import (
     PIPELINE_SHARE,
     Floats,
@@ -18,7 +17,6 @@ from whichgpu.engine.sizing import (
     Layout,
     batch_of,
     card_columns,
-    estimate_memory,
     granted_column,
     memory_columns,
     own_column,
@@ -52,7 +50,6 @@ class Needs:
     def __init__(self, job: Job, gpus: GpuTable, *, margin: bool = True) -> None:
         self._job = job
         self._margin = margin
-        self._reference = gpus.gpus[0]
         self._base = own_column(job, gpus)[0]
         self._card = tuple(column[0] for column in card_columns(gpus))
         self._manner = manner_of(job)
@@ -62,13 +59,14 @@ class Needs:
         self._starts = np.zeros(1, np.int64)
         self._rows = Layouts(*(np.zeros(0, np.int64) for _ in Layouts._fields))
         self._raised_gb: Floats = np.zeros(0)
+        self._safety: float | None = None  # known once any layout was computed
 
     def limits_gb(self, gpus: GpuTable) -> Floats:
         """What the reference GPU would have to offer to be worth each of these; NaN where its memory is not known."""
         more = own_column(self._job, gpus) - self._base
         if self._job.shape is not None and not self._job.training:
             more = np.where(more < 0, more * PIPELINE_SHARE, more)  # What a small card saves is less in a pipeline.
-        safety = self._safety_of_context
+        safety = self._safety_of_context()
         limits: Floats = np.minimum(gpus.usable_gb(), granted_column(self._job, gpus) * safety) - more * safety
         return limits
 
@@ -106,7 +104,8 @@ class Needs:
             batch: micro-batch in training, requests in flight over all replicas while serving.
         """
         found = memory_columns(self._job, rows.rows(batch, *self._card))
-        return np.full(len(rows.data), np.nan) if found is None else self.raised(found.per_gpu_gb, found.method)
+        self._safety = 1.0 if found is None else safety_of(self._job, found.method, margin=self._margin)
+        return np.full(len(rows.data), np.nan) if found is None else found.per_gpu_gb * self._safety
 
     def raised(self, per_gpu_gb: Any, method: str) -> Any:
         """Memory per GPU, raised by the safety factor of its kind."""
@@ -144,10 +143,11 @@ class Needs:
         most = np.where(needed[:, 0] > limit_gb, 0, most)
         return np.where(np.isnan(limit_gb) | np.isnan(needed[:, 0]), np.nan, most)
 
-    @cached_property
     def _safety_of_context(self) -> float:
-        one = estimate_memory(self._job, self._reference, Layout())
-        return safety_of(self._job, one.method, margin=self._margin) if one is not None else 1.0
+        """The factor that the memory of a card is compared with: that of the job, however it is split."""
+        if self._safety is None:
+            self.raised_gb(columns_of([Layout()]), batch_of(self._job))
+        return self._safety or 1.0
 
 
 def safety_of(job: Job, method: str, *, margin: bool = True) -> float:

@@ -43,7 +43,7 @@ class Usual(NamedTuple):
 
     layouts: Layouts
     fits: Bools
-    speed: dict[str, Floats]  # in training, where speed decides; else empty
+    speed: dict[str, Floats]  # in training, where something fits and speed decides; else empty
 
 
 class SizeColumns:
@@ -87,23 +87,13 @@ class SizeColumns:
     @cached_property
     def smallest(self) -> Ints:
         """The smallest count of each GPU that fits, of those worth trying; 0 where none does."""
-        found = np.zeros(len(self.limits_gb), np.int64)
         fabric, counts = self.links.fabric, self.fabrics.counts
-        in_machine = counts <= self.fabrics.machine[:, None]
-        for tried in (in_machine, ~in_machine):  # Few jobs need more than one machine.
-            open_ = np.flatnonzero(np.bincount(fabric[(found == 0) & ~np.isnan(self.limits_gb)]))
-            row, step = np.nonzero(tried[open_] & (counts[open_] > 0))
-            if not len(row):
-                continue
-            least = np.full(counts.shape, np.inf)
-            asked = open_[row], counts[open_[row], step]
-            choices = self.needs.choices(asked[1], self.fabrics.tensor_most(*asked))
-            start = np.searchsorted(choices.query, np.arange(len(row)))
-            least[open_[row], step] = np.minimum.reduceat(choices.raised_gb, start)
-            fits = least[fabric] <= self.limits_gb[:, None]
-            first = counts[fabric, fits.argmax(1)]
-            found = np.where((found == 0) & fits.any(1), first, found)
-        return found
+        asked = np.nonzero(counts)
+        choices = self.needs.choices(counts[asked], self.fabrics.tensor_most(asked[0], counts[asked]))
+        least = np.full(counts.shape, np.inf)
+        least[asked] = np.minimum.reduceat(choices.raised_gb, np.searchsorted(choices.query, np.arange(len(asked[0]))))
+        fits = least[fabric] <= self.limits_gb[:, None]
+        return np.where(fits.any(1), counts[fabric, fits.argmax(1)], 0)
 
     def choices(self, which: Ints, counts: Ints) -> Choices:
         """All sensible layouts of counts of GPUs, whether they fit or not.
@@ -146,7 +136,7 @@ class SizeColumns:
         choices = choices.take(fit | ~fits[choices.query])
         last: Floats = choices.raised_gb
         speed: dict[str, Floats] = {}
-        if self.job.training:
+        if self.job.training and (fits.any() or not len(fits)):
             speed = self.kept_speed.of(which[choices.query], choices.layouts).figures
             pace = np.nan_to_num(rate(speed)) / self._asked_of(which, choices)
             last = np.where(fits[choices.query], -np.round(pace, 6), last)

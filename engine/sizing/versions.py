@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 
 def older(version: str | None, than: str) -> bool:
     """Whether a version is known to come before another."""
@@ -9,6 +11,7 @@ def older(version: str | None, than: str) -> bool:
     return numbers is not None and limit is not None and numbers < limit
 
 
+@lru_cache(maxsize=256)
 def version_numbers(text: str | None) -> tuple[int, ...] | None:
     """A version as numbers that compare; None where there is none to read."""
     if not text:

@@ -208,6 +208,8 @@ def owning_rates(
 
 def _by_place(desk: Any, of_desks: Callable[[], Any], of_racks: Callable[[], Any]) -> Any:
     """What holds where the hardware stands. What nobody needs is not looked up: who watches takes it for an input."""
+    if not isinstance(desk, np.ndarray):
+        return of_desks() if desk else of_racks()
     if np.all(desk):
         return of_desks()
     return choose(desk, of_desks(), of_racks()) if np.any(desk) else of_racks()

@@ -126,7 +126,7 @@ class Code(FrozenModel):
 class Vocabulary:
     """All facts and codes, by name. Immutable after construction."""
 
-    __slots__ = ("_aliases", "_conditional", "codes", "facts", "key")
+    __slots__ = ("_aliases", "_conditional", "codes", "facts", "key", "must_ask")
 
     def __init__(
         self, facts: Mapping[str, FactDef], codes: Mapping[str, Code] | None = None, key: str | None = None
@@ -135,6 +135,10 @@ class Vocabulary:
         self.key = key
         self.facts: Mapping[str, FactDef] = dict(sorted(facts.items()))
         self.codes: Mapping[str, Code] = dict(sorted((codes or {}).items()))
+        #: Facts of a workload without which nothing is decided, in order.
+        self.must_ask = tuple(
+            name for name, fact in self.facts.items() if fact.when_unstated == "must_ask" and fact.scope == "workload"
+        )
         self._aliases: dict[str, FactDef] = {}
         self._conditional: dict[str, tuple[FactDef, ...]] = {}
         for fact in self.facts.values():

@@ -103,7 +103,9 @@ class _Run:
 
     def close(self, fact: str) -> None:
         """Give the fact the value of its strongest claim; weaker claims that differ are kept beside it."""
-        claims = sorted(self.claims.pop(fact, ()), key=lambda c: (PRECEDENCE.index(c.origin), c.by))
+        claims = self.claims.pop(fact, [])
+        if len(claims) > 1:
+            claims.sort(key=lambda c: (PRECEDENCE.index(c.origin), c.by))
         if fact in self.resolved:
             claims = [self.resolved[fact].claim, *claims]
         if not claims:

@@ -57,6 +57,16 @@ def test_the_engine_never_loads_the_command_line() -> None:
     assert run_python(code) == 0
 
 
+@pytest.mark.parametrize("task", ["inference", "full_finetuning"])
+def test_deciding_loads_no_masked_arrays(task: str) -> None:
+    """A hundredth of a second of each start, for which a few functions of numpy are to blame, as ``np.setdiff1d``."""
+    code = (
+        f"import sys; from whichgpu import decide; decide({{'task': {task!r}, 'param_count_b': 8}}).to_dict();"
+        "sys.exit('numpy.ma' in sys.modules)"
+    )
+    assert run_python(code) == 0
+
+
 def test_deciding_offhand_takes_the_shipped_rules_and_the_clock() -> None:
     before = datetime.now(UTC).replace(microsecond=0)
     decision = whichgpu.decide({"task": "inference", "model_name": "llama-3.1-8b"}, objective="fastest")
