@@ -111,7 +111,9 @@ class Beaten:
         A guide's word holds a card that costs less an hour. It holds none that only stands in for that card.
         """
         named = self._c.in_card_band
-        rows = np.unique(found[(found != NONE) & ~named[found]]) if named.any() else found[:0]
+        standing_in = np.zeros(len(named), np.bool_)
+        standing_in[found[found != NONE]] = named.any()
+        rows = np.flatnonzero(standing_in & ~named)
         if not len(rows):
             return found
         order = np.lexsort((self._c.traits.place, self._c.measures.cost, self._c.traits.usd_per_hour))
