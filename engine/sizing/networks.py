@@ -235,7 +235,8 @@ def _heard_maps(job: Job, params_b: float, clips: Ints) -> PartColumn:
     if job.checkpointing != "none":
         kept = clips * places * 2.0 * element * width * layers + whole
     logits = clips * known.speech_words.value * known.speech_vocab.value
-    logits = logits * sizing_constants().training.logit_bytes.value
+    each = sizing_constants().training.logits
+    logits = logits * (each.loss + each.answer)
     settings = (clips, known.speech_positions.value, known.speech_words.value, width, layers)
     return PartColumn(_HEARD, (kept + logits) / 1e9, (*settings, job.checkpointing))
 
