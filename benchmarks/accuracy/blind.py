@@ -96,7 +96,7 @@ def blind_page() -> str:
 
 
 def _section(check: Check) -> str:
-    found = judge(runs_of(DATA / check.file), apart=True)
+    found = judge(runs_of(DATA / check.file))
     rows = []
     for name, first in check.first.items():
         mine = [r for r in found.residuals if name in {"all", f"{r.score.group}, {r.score.trust}"}]
