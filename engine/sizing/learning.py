@@ -97,7 +97,7 @@ def logits_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:
         return 0.0
     training = sizing_constants().training
     habits = training.frameworks.get(job.framework or "")
-    per_logit = _bytes_of_a_logit(job)
+    per_logit = bytes_of_a_logit(job)
     whole = micro_batch * job.seq_len_tokens * shape.vocab * per_logit / tensor / 1e9
     if wide_ends(job) and not job.narrow_loss:
         whole = whole + 2.0 * shape.vocab * shape.hidden / tensor / 1e9  # The head, as autocast has cast it.
@@ -111,7 +111,7 @@ def logits_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:
     return whole / per_logit * (kept + gradient / training.chunked_loss_chunks.value)
 
 
-def _bytes_of_a_logit(job: Job) -> float:
+def bytes_of_a_logit(job: Job) -> float:
     """What the loss takes of each logit: by how it is computed, and by who holds what the model answered."""
     training = sizing_constants().training
     if job.compiled or job.fused_loss:
