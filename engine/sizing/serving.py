@@ -178,14 +178,22 @@ def kept_free_gb(job: Job, shape: Shape, rows: Rows) -> Any:
 
 def _kept_by(reserve: EngineReserve, job: Job, shape: Shape, rows: Rows) -> Any:
     if reserve.step is not None:
-        return _step_gb(reserve.step, shape, rows)
-    kept = reserve.activation_moe_gib if shape.moe and reserve.activation_moe_gib else reserve.activation_gib
-    free = kept * GIB * np.where(rows.pipeline > 1, PIPELINE_SHARE, 1.0)
+        free = _step_gb(reserve.step, shape, rows)
+    else:
+        kept = reserve.activation_moe_gib if shape.moe and reserve.activation_moe_gib else reserve.activation_gib
+        free = kept * GIB * np.where(rows.pipeline > 1, PIPELINE_SHARE, 1.0)
     if reserve.whole_prompts_to is not None and job.context_tokens <= reserve.whole_prompts_to:
-        # Only the feed-forward part is split over tensor ranks.
-        split = 6.0 * shape.intermediate / rows.tensor + 6.0 * shape.hidden
-        free = np.maximum(free, job.context_tokens * split / 1e9)
+        free = np.maximum(free, _passing_gb(job.context_tokens, shape, rows))
     return free
+
+
+def _passing_gb(tokens: Any, shape: Shape, rows: Rows) -> Any:
+    """What tokens take as they pass a layer, in GB: only the feed-forward part is split over tensor ranks."""
+    wide = 3.0 * shape.intermediate / rows.tensor
+    if shape.moe:  # A token's copies for its experts and what these answer share their place.
+        answers = 1.0 * shape.experts_per_token * shape.hidden
+        wide = np.maximum(2.0 * shape.intermediate / rows.tensor, answers) + shape.intermediate / rows.tensor
+    return tokens * (wide + 3.0 * shape.hidden) * 2.0 / 1e9
 
 
 def _step_gb(step: EngineStep, shape: Shape, rows: Rows) -> Any:
@@ -195,13 +203,8 @@ def _step_gb(step: EngineStep, shape: Shape, rows: Rows) -> Any:
     """
     tokens = np.where(rows.small_card, step.tokens_small, step.tokens)
     sequences = np.where(rows.small_card, step.sequences_small, step.sequences)
-    wide = 3.0 * shape.intermediate / rows.tensor
-    if shape.moe:  # A token's copies for its experts and what these answer share their place.
-        answers = 1.0 * shape.experts_per_token * shape.hidden
-        wide = np.maximum(2.0 * shape.intermediate / rows.tensor, answers) + shape.intermediate / rows.tensor
-    forward = tokens * (wide + 3.0 * shape.hidden) * 2.0 / 1e9
     sampled = sequences * shape.vocab * step.sampler_bytes + tokens * shape.hidden * 2.0
-    return np.maximum(forward, sampled / 1e9 + step.sampler_mib * 1.048576e-3)
+    return np.maximum(_passing_gb(tokens, shape, rows), sampled / 1e9 + step.sampler_mib * 1.048576e-3)
 
 
 def _weights_gb(job: Job, shape: Shape, weight: WeightFormat, rows: Rows) -> Any:
