@@ -110,6 +110,7 @@ class TrainingSpeed(FrozenModel):
     qlora_share: Banded
     attention_share: Banded
     memory_passes: Banded
+    logit_passes: Banded
     expert_share: Banded
     interleaved_stages: Banded
     recompute_share: Banded

@@ -147,15 +147,17 @@ def _kept_bytes(job: Job, shape: Shape) -> float:
     """Bytes per token that norms, activations, residuals and the loss work on: what memory is sized by.
 
     Whether they are kept or made anew, they pass through memory; of networks whose layers differ only the widest is
-    known, and what a token passes through bounds the average.
+    known, and what a token passes through bounds the average. Logits pass fewer times than what lies in the layers.
     """
+    training = speed_constants().training
     products = 3.0 if shape.gated else 2.0
     body = shape.active_params - shape.embedding - shape.head
     narrow = min(shape.intermediate, body / shape.layers / (products * shape.hidden))
     plain = replace(job, checkpointing="none", flash_attention=True)
     each = layer_bytes_per_token(plain, replace(shape, intermediate=max(1, int(narrow))), 1)[1]
     words = shape.vocab * bytes_of_a_logit(job) if job.family == "llm" else 0.0
-    return as_number(shape.layers * each + words)
+    fewer = training.logit_passes.value / training.memory_passes.value
+    return as_number(shape.layers * each + fewer * words)
 
 
 def _attention_flops(job: Job, shape: Shape) -> float:
