@@ -484,3 +484,13 @@ def test_adapters_keep_what_was_traced(told, kept, at_work):
     plain, again = (job_from_facts({**facts, "gradient_checkpointing": kind}, LLAMA_7B) for kind in ("none", "full"))
     assert layer_bytes_per_token(plain, shape, 1)[1] == pytest.approx(kept, rel=0.02)
     assert layer_bytes_per_token(again, shape, 1)[0] == pytest.approx(at_work, rel=0.03)
+
+
+@pytest.mark.parametrize("model_family", ["diffusion_image", "vision"])
+def test_adapters_of_pictures_have_the_type_that_is_stated_too(model_family):
+    facts = {"task": "peft_finetuning", "peft_method": "lora", "lora_rank": 16, "model_family": model_family}
+    wide, narrow = (
+        estimate(model=None, param_count_b=2.0, adapter_precision=kind, **facts).breakdown["adapters"]
+        for kind in ("fp32", "bf16")
+    )
+    assert wide == pytest.approx(2 * narrow)
