@@ -55,8 +55,8 @@ class Judged:
         return 100.0 * widths[len(widths) // 2] if widths else 0.0
 
 
-def judge(rows: list[dict[str, Any]], *, apart: bool = False) -> Judged:
-    """Ask for every row; rows kept apart meet the bands as they are shipped, others those that other sources make."""
+def judge(rows: list[dict[str, Any]]) -> Judged:
+    """Ask for every row; each meets the bands that the runs of other sources make."""
     kept = [row for row in rows if set(row["suites"]) & {"memory_error", "feasibility"}]
     lines = [line_of(row) for row in kept]
     found, fits, refused = [], [], []
@@ -68,8 +68,7 @@ def judge(rows: list[dict[str, Any]], *, apart: bool = False) -> Judged:
             found.append(residual_of(memory_score(row, answer), line))
         if "feasibility" in row["suites"]:
             fits.append(fit_score(row, answer))
-    shipped = {r.score.id: (r.score.inside, r.score.width) for r in found}
-    return Judged(found, shipped if apart else inside_left_out(found), fits, refused)
+    return Judged(found, inside_left_out(found), fits, refused)
 
 
 def page(judged: Judged) -> str:
@@ -173,7 +172,7 @@ sight, so that sources nobody has read may be missed by more.
 def main(arguments: list[str]) -> None:
     """Print the page of all public rows, or of the rows of a file."""
     if arguments:
-        print(page(judge(runs_of(Path(arguments[0])), apart=True)))
+        print(page(judge(runs_of(Path(arguments[0])))))
         return
     print(page(judge([*published_runs(), *released_runs()])))
 

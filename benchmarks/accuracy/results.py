@@ -111,7 +111,8 @@ def _reserves() -> list[Reserve]:
     rows = table("accuracy_infer")["rows"]
     found = []
     for row, answer in zip(rows, sizes(reserve_lines(rows)), strict=True):
-        kept = ("weights_gb", "kv_cache_gb")
+        # Graphs are captured once the rest of the engine's share is the cache.
+        kept = ("weights_gb", "kv_cache_gb", "graphs_gb")
         fixed = sum(answer["breakdown"].get(name, 0.0) for name in kept)
         count = answer["count"]
         found.append(

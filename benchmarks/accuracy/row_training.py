@@ -38,6 +38,19 @@ _OPTIMIZERS = (
     ("8-bit", "adamw-8bit"),
     ("adam", "adamw"),
 )
+#: Choices of adapted matrices, narrowest first, with the names of what they hold.
+_TARGETS = (
+    ("qv", {"q", "v"}),
+    ("qkv", {"q", "k", "v", "qkv", "query_key_value"}),
+    ("attention", {"q", "k", "v", "o", "out", "qkv", "query_key_value"}),
+)
+#: How a source says that its AdamW steps; PyTorch's own, by its name, goes over all parameters at once.
+_STEPS = (
+    ("fused", "fused"),
+    ("torch.optim", "foreach"),
+    ("adamw_torch_8bit", "one-by-one"),
+    ("adamw_torch", "foreach"),
+)
 
 
 def parallelism_of(facts: dict[str, Any]) -> Line:
@@ -93,18 +106,12 @@ def training_of(facts: dict[str, Any]) -> Line:
     ):
         if facts.get(name):
             line[fact] = int(facts[name])
-    told = str(facts.get("optimizer") or "").lower()
-    optimizer = next((optimizer for word, optimizer in _OPTIMIZERS if word in told), None)
-    if optimizer:
-        line["optimizer"] = optimizer
+    line |= _optimizer(facts) | _releases(facts)
     recomputed = facts.get("grad_checkpointing")
     if recomputed is not None:
         line["gradient_checkpointing"] = recomputed if isinstance(recomputed, str) else "full" if recomputed else "none"
     elif "activation checkpointing" in str(facts.get("parallelism", {}).get("fsdp")):
         line["gradient_checkpointing"] = "full"
-    for name in ("pytorch_version", "flash_attention"):
-        if facts.get(name) is not None:
-            line[name] = facts[name]
     line |= _adapter(facts)
     software = f"{facts.get('framework') or ''} {facts.get('offload') or ''}".lower()
     named = str(facts.get("framework") or "").lower()
@@ -122,6 +129,21 @@ def training_of(facts: dict[str, Any]) -> Line:
     return line
 
 
+def _optimizer(facts: dict[str, Any]) -> Line:
+    """The update rule and how it steps."""
+    told = str(facts.get("optimizer") or "").lower()
+    optimizer = next((optimizer for word, optimizer in _OPTIMIZERS if word in told), None)
+    step = next((step for word, step in _STEPS if word in told), None)
+    return ({"optimizer": optimizer} if optimizer else {}) | ({"optimizer_step": step} if step else {})
+
+
+def _releases(facts: dict[str, Any]) -> Line:
+    """Releases of software, and whether attention is fused."""
+    line = {name: facts[name] for name in ("pytorch_version", "flash_attention") if facts.get(name) is not None}
+    version = re.search(r"transformers (\d+\.\d+(?:\.\d+)?)", str(facts.get("framework") or ""))
+    return line | ({"transformers_version": version.group(1)} if version else {})
+
+
 def _own_loop(facts: dict[str, Any], software: str) -> Line:
     """A loop of one's own takes the loss from the answers as they are."""
     narrow = "own loop" in software and not str(facts.get("precision")).startswith("fp32")
@@ -134,15 +156,30 @@ def _adapter(facts: dict[str, Any]) -> Line:
     if isinstance(rank, int):
         line["lora_rank"] = rank
     lora = facts.get("lora", {})
-    if str(lora.get("target_linear")).lower() == "true" or str(lora.get("targets")).lower() in {"all", "all linear"}:
-        line["lora_targets"] = "all-linear"
-    if str(lora.get("targets")).lower() == "attention":
-        line["lora_targets"] = "attention"
+    targets = "all" if str(lora.get("target_linear")).lower() == "true" else str(lora.get("targets") or "").lower()
+    if targets:
+        line |= _targets(targets)
+    for name, fact in (("dropout", "lora_dropout"), ("precision", "adapter_precision")):
+        if lora.get(name) is not None:
+            line[fact] = lora[name]
     if "lora (vision)" in str(facts.get("task_detail") or "").lower():
         line["trains_encoders"] = True
     if "lora (emb)" in str(facts.get("task_detail") or "").lower():
         line["trains_embeddings"] = True
     return line
+
+
+def _targets(told: str) -> Line:
+    """The narrowest choice that holds all matrices that are named."""
+    if told in {"all", "all linear", "all-linear"}:
+        return {"lora_targets": "all-linear"}
+    if told == "attention":
+        return {"lora_targets": "attention"}
+    named = set(re.findall(r"query_key_value|qkv|gate|up|down|mlp|fc\d|(?<![a-z])(?:[qkvo]|out)(?![a-z])", told))
+    for choice, holds in _TARGETS:
+        if named and named <= holds:
+            return {"lora_targets": choice}
+    return {"lora_targets": "all-linear"} if named else {}
 
 
 def _torchtune_ladder(detail: str) -> Line:

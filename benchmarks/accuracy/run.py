@@ -24,7 +24,7 @@ from results import compute
 def main(arguments: list[str]) -> int:
     """Write or check the report; 1 where it is out of date."""
     if "--rows" in arguments:
-        print(page(judge(runs_of(Path(arguments[arguments.index("--rows") + 1])), apart=True)))
+        print(page(judge(runs_of(Path(arguments[arguments.index("--rows") + 1])))))
         return 0
     judged = page(judge([*published_runs(), *released_runs()])) + "\n" + blind_page()
     text = report(compute(), judged)

@@ -30,6 +30,9 @@ _TASKS = {
     "classify": "full_finetune",
     "translate": "full_finetune",
 }
+_BY_TRAINER = frozenset({"train", "classify", "translate"})
+#: Facts of releases, by what the machine says.
+_RELEASES = (("pytorch", "torch"), ("transformers", "transformers"))
 _METHODS = {"lora": "lora", "qlora": "qlora", "full": "full_finetune"}
 _OPTIMIZERS = {"8bit": "adamw-8bit", "paged": "paged-adamw-8bit"}
 
@@ -46,6 +49,9 @@ def row_of(found: Found) -> dict[str, Any]:
         "model_name": found["model"],
         **_LINES[found["kind"]](how),
     }
+    if found["kind"] in _BY_TRAINER:
+        line |= {f"{name}_version": found["machine"][key] for name, key in _RELEASES}
+        line |= {"optimizer_step": "foreach"} if line["optimizer"] == "adamw" else {}  # It asks for adamw_torch.
     measured = {
         "memory_gb": round(found["allocated_gb"] - found.get("left_gb", 0.0), 4),
         "memory_metric": "torch.cuda.max_memory_allocated",
@@ -103,6 +109,7 @@ def _language(how: Line) -> Line:
         return {"task": "full_finetuning", **line}
     targets = {"qv": "qv", "qkv": "qkv", "all-linear": "all-linear"}[how["targets"]]
     line |= {"task": "peft_finetuning", "peft_method": how["method"], "lora_rank": how["rank"], "lora_targets": targets}
+    line["lora_dropout"] = 0  # PEFT's default.
     if how["method"] == "qlora":
         line["weight_precision"] = "nf4-dq"
     if line["training_framework"] == "transformers":

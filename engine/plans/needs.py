@@ -30,6 +30,8 @@ _PROBES = np.array([1, 4, 16])
 _PROBES_OF_SERVING = np.array([1, 2])
 #: No batch is larger.
 _MOST = 65536
+#: The fewest and the most ranks that a layer is split among, as far as an engine's own part goes.
+_SPLITS = (1, 64)
 
 
 class Choices(NamedTuple):
@@ -50,7 +52,7 @@ class Needs:
     def __init__(self, job: Job, gpus: GpuTable, *, margin: bool = True) -> None:
         self._job = job
         self._margin = margin
-        self._base = own_column(job, gpus)[0]
+        self._bases = [own_column(job, gpus, tensor)[0] for tensor in _SPLITS]
         self._card = tuple(column[0] for column in card_columns(gpus))
         self._manner = manner_of(job)
         self._probes = _PROBES if job.training else _PROBES_OF_SERVING
@@ -63,7 +65,9 @@ class Needs:
 
     def limits_gb(self, gpus: GpuTable) -> Floats:
         """What the reference GPU would have to offer to be worth each of these; NaN where its memory is not known."""
-        more = own_column(self._job, gpus) - self._base
+        # What a card saves beside the reference depends on how a layer is split: the least is taken.
+        each = [own_column(self._job, gpus, tensor) - base for tensor, base in zip(_SPLITS, self._bases, strict=True)]
+        more: Any = np.maximum(*each)
         if self._job.shape is not None and not self._job.training:
             more = np.where(more < 0, more * PIPELINE_SHARE, more)  # What a small card saves is less in a pipeline.
         safety = self._safety_of_context()

@@ -14,6 +14,7 @@ class Stretch(FrozenModel):
 
     low: float
     high: float
+    margin: float = 0.0  # by how much the upper end lies further away besides, in natural logarithms
     rows: int  # published runs that it was computed on
     sources: int
     source: str

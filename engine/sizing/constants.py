@@ -24,12 +24,23 @@ class WeightFormat(FrozenModel):
     source: str
 
 
+class EngineStep(FrozenModel):
+    """The largest step of an engine, which it runs when it starts to see how much it has to keep free."""
+
+    tokens: int
+    tokens_small: int  # on cards below ``large_card_gb`` and on A100s
+    sequences: int  # that a token is sampled for
+    sequences_small: int
+    sampler_bytes: float  # for each sequence and word of the vocabulary
+    sampler_mib: float = 0.0  # whatever the model
+
+
 class EngineReserve(FrozenModel):
     """What a serving engine takes beside weights and KV cache, GiB per GPU."""
 
     before: str | None = None  # holds for versions below this one
-    activation_gib: float  # at the usual chunk of prompt tokens
-    activation_small_share: float = 1.0  # of that, on cards below ``large_card_gb`` and on A100s
+    activation_gib: float = 0.0  # at the usual chunk of prompt tokens, where no step tells
+    step: EngineStep | None = None
     whole_prompts_to: int | None = None  # prompts up to so many tokens pass in one piece, whose peak is kept free
     activation_moe_gib: float | None = None
     outside_gib: float
@@ -39,6 +50,11 @@ class EngineReserve(FrozenModel):
     high_gib: float
     card_share: float = 1.0  # of the card's memory, which weights, cache and activations may take
     source: str
+
+    @property
+    def keeps_free(self) -> bool:
+        """Whether the engine keeps memory free for its steps, whatever is asked of it."""
+        return self.step is not None or self.activation_gib > 0
 
 
 class Mxfp4Padding(FrozenModel):

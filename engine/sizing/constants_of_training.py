@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from whichgpu.engine.core import FrozenModel
 
 
@@ -48,7 +50,7 @@ class Framework(FrozenModel):
     chunks_supervised_loss: bool = False  # chunked, but not in reinforcement
     fused_loss: bool = False
     releases_gradients: bool = False
-    foreach: bool = True
+    step: Literal["foreach", "fused", "trainer"] = "foreach"  # of AdamW; trainer: by release, as transformers' has it
     checkpointing: str | None = None
     targets: str | None = None
     rank: int | None = None
@@ -71,7 +73,7 @@ class Framework(FrozenModel):
     fuses_attention: bool = False  # whatever the model's own code does
     quantizes_experts: bool | None = None  # also where these are one table for each layer; None: not known
     rollout: str | None = None  # of the ways to answer prompts under ``rollouts``
-    adapter_dropout: bool = False  # before each adapter, whose mask is kept
+    adapter_dropout: bool = False  # before each adapter, whose mask is kept, unless told otherwise
     keeps_32bit_norms: bool = False  # what norms scale, in 32 bits
     query_elements: float | None = None  # that attention keeps for each number of the query, keys copied for all heads
     keeps_chunks: bool = False  # a chunked loss holds all chunks until the backward pass
@@ -104,6 +106,27 @@ class Zero(FrozenModel):
     source: str
 
 
+class StepByRelease(FrozenModel):
+    """How AdamW steps where nobody says so: PyTorch's own default, and that of the Trainer of transformers."""
+
+    at_once_since: str  # of PyTorch
+    fused_since: str  # of PyTorch, under the Trainer
+    own_before: str  # of transformers, whose AdamW went over one parameter after the other
+    source: str
+
+
+class Logits(FrozenModel):
+    """Bytes of an answer to one token and word while its loss is passed backward."""
+
+    loss: float  # softmax, the gradient, and what comes of it, in 32 bits
+    answer: float  # as the model gives it in 16 bits
+    wide_answer: float  # in 32 bits
+    wide_before: str  # of transformers: models answer in 32 bits
+    copied: float  # with a copy of what is shifted, at the end of the forward pass
+    copied_before: str  # of transformers
+    source: str
+
+
 class Training(FrozenModel):
     """Constants of training memory."""
 
@@ -111,7 +134,8 @@ class Training(FrozenModel):
     optimizers: dict[str, OptimizerState]
     foreach_workspace: Constant
     norm_bytes: Constant
-    logit_bytes: Constant
+    step_by_release: StepByRelease
+    logits: Logits
     logit_bytes_compiled: Constant
     logit_bytes_16bit: Constant
     chunked_loss_chunks: Constant

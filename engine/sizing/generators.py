@@ -14,7 +14,7 @@ from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
 from whichgpu.engine.sizing.rows import Rows, ceiling
 from whichgpu.engine.sizing.states import shards
-from whichgpu.engine.sizing.training import Block, step_part, taking_turns, trained_states
+from whichgpu.engine.sizing.training import Block, bytes_of_an_adapter, step_part, taking_turns, trained_states
 from whichgpu.engine.sizing.training_band import finished
 from whichgpu.engine.sizing.training_terms import ADAPTERS, ALLOCATOR, CONTEXT
 from whichgpu.engine.sizing.zero import beside_zero, zero_parts
@@ -259,7 +259,7 @@ def _training(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
         attentions = generator.traced.attentions if generator.traced else 1
         sides = 8.0 * attentions + (10.0 if "up" in job.lora_targets else 0.0)
         trained = job.lora_rank * generator.layers * generator.width * sides
-        per = constants.training.adapter_bytes.value
+        per = bytes_of_an_adapter(job)
         states = trained * per / 1e9 + np.zeros(len(rows.data))
         parts.append(PartColumn(ADAPTERS, states, (trained / 1e6, job.lora_rank, per)))
         parts += replica_buckets(job, rows, trained)

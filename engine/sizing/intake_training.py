@@ -52,6 +52,8 @@ def training_of(
         "autocasts": recipe == "mixed" and kind in {"full", "pretraining"} and bool(habits and habits.autocasts),
         "prepared": kind == "qlora" and bool(habits and habits.prepares),
         "optimizer": _optimizer(reader, kind, model),
+        "transformers_version": reader.text("transformers_version"),
+        **_step(reader, habits),
         "checkpointing": checkpointing,
         "flash_attention": _fused_attention(reader),
         "chunked_loss": _chunked_loss(reader, habits),
@@ -61,6 +63,8 @@ def training_of(
         "lora_rank": _lora_rank(reader, kind, family, habits),
         "lora_rank_stated": reader.known("lora_rank"),
         "lora_targets": _lora_targets(reader, kind, family, habits),
+        "adapter_dropout": _adapter_dropout(reader, habits),
+        "narrow_adapters": _narrow_adapters(reader),
         "trains_embeddings": bool(reader.flag("trains_embeddings")),
         "trains_encoders": reader.flag("trains_encoders"),
         "weight_decomposed": bool(reader.flag("weight_decomposed")),
@@ -169,6 +173,32 @@ def _optimizer(reader: Reader, kind: Kind, model: ModelSpec | None) -> str:
     if kind != "inference":
         reader.assume("optimizer", "adamw", "the standard optimiser")
     return "adamw"
+
+
+def _step(reader: Reader, habits: Framework | None) -> dict[str, bool]:
+    """Whether AdamW steps over all parameters at once: as stated, else as the framework and its releases have it."""
+    stated = reader.text("optimizer_step")
+    if stated is not None:
+        return {"steps_at_once": stated == "foreach"}
+    release, version = sizing_constants().training.step_by_release, reader.text("pytorch_version")
+    if older(version, release.at_once_since) or (habits is not None and habits.step == "fused"):
+        return {"steps_at_once": False}
+    if habits is None or habits.step == "foreach":
+        return {"steps_at_once": True}
+    if older(reader.text("transformers_version"), release.own_before):
+        return {"steps_at_once": False}
+    return {"steps_at_once": older(version, release.fused_since), "steps_open": version is None}
+
+
+def _narrow_adapters(reader: Reader) -> bool | None:
+    stated = reader.text("adapter_precision")
+    return None if stated is None else stated in {"bf16", "fp16"}
+
+
+def _adapter_dropout(reader: Reader, habits: Framework | None) -> bool:
+    """As stated; else what the framework does."""
+    stated = reader.number("lora_dropout")
+    return stated > 0.0 if stated is not None else habits is not None and habits.adapter_dropout
 
 
 def _chunked_loss(reader: Reader, habits: Framework | None) -> bool:

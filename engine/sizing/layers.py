@@ -89,9 +89,23 @@ def _recomputes_attention_alone(job: Job) -> bool:
 
 
 def _own_inputs(job: Job) -> bool:
-    """Adapters in 32 bits cast what they read, each for itself; adapters in the type of the base share it."""
+    """Adapters in 32 bits cast what they read, each for itself; adapters in the type of the base share it.
+
+    What PEFT drops out it drops for each adapter, whatever the type.
+    """
+    if job.narrow_adapters is not None:
+        return not job.narrow_adapters or job.adapter_dropout
     habits = _habits(job)
     return habits is None or not habits.adapter_bytes
+
+
+def _own_element(job: Job) -> float:
+    """Bytes of a number that an adapter in 32 bits has cast for itself: autocast narrows it again for the product.
+
+    A loop of one's own that takes its loss in 16 bits has no autocast.
+    """
+    wide = job.narrow_loss and _own_inputs(job) and not job.narrow_adapters
+    return 4.0 if wide else _element(job)
 
 
 def _kept(job: Job, shape: Shape, tensor: Any, shared: Any, *, learns: bool) -> Any:
@@ -133,7 +147,7 @@ def _inputs(job: Job, shape: Shape, *, learns: bool) -> float:
         return ((1 if shape.fused_qkv else 3) + second) * 2.0 if job.autocasts else 2.0 * element
     targets = set(job.lora_targets)
     first, others = targets & _FIRST, targets & _SECOND
-    each = element + _mask(job)
+    each = _own_element(job) + _mask(job)
     read = each * (len(first) + len(others) if _own_inputs(job) else bool(first) + bool(others))
     return read + (2.0 * element if _keeps_quantized_inputs(job) else 0.0)
 
@@ -157,8 +171,7 @@ def _keeps_quantized_inputs(job: Job) -> bool:
 
 def _mask(job: Job) -> float:
     """Bytes of dropout's mask before an adapter."""
-    habits = _habits(job)
-    return 1.0 if habits is not None and habits.adapter_dropout else 0.0
+    return 1.0 if job.adapter_dropout else 0.0
 
 
 def _attention(job: Job, shape: Shape) -> float:
@@ -190,7 +203,7 @@ def _feed_forward(job: Job, shape: Shape, *, learns: bool) -> float:
     inner = 3.0 if shape.gated else 1.0  # what the activation and the product read
     if learns:
         return (inner + 1.0) * wide * (1.0 + _wide_experts(job, shape))
-    own = 1.0 + _mask(job) / _element(job)
+    own = (_own_element(job) + _mask(job)) / _element(job)
     elements = inner * wide + (own * wide if "down" in job.lora_targets else 0.0)
     if "o" in job.lora_targets and (_own_inputs(job) or _mask(job)):
         elements += own * shape.heads * shape.head_dim
@@ -265,8 +278,14 @@ def _computed_anew(job: Job, shape: Shape, tensor: Any, shared: Any) -> Any:
     hidden, split = 3.0, 2.0 * query + values + 6.0 * shape.intermediate
     if job.peft and _own_inputs(job):  # Their casts, and gradients of these in 32 bits.
         targets = set(job.lora_targets)
-        hidden += len(targets & _FIRST) - 2.0 + 3.0 * len(targets & _SECOND)
-        split += (query if "o" in targets else 0.0) + (shape.intermediate if "down" in targets else 0.0)
+        own = _own_element(job) / _element(job)
+        hidden += own * len(targets & _FIRST) - 2.0 + 3.0 * len(targets & _SECOND)
+        split += own * ((query if "o" in targets else 0.0) + (shape.intermediate if "down" in targets else 0.0))
+        if job.adapter_dropout and not job.narrow_adapters:  # Masks, and what is left in 32 bits of the widest input.
+            mask = _mask(job) / _element(job)
+            hidden += mask * len(targets & (_FIRST | _SECOND))
+            split += mask * (query if "o" in targets else 0.0)
+            split += (mask + 4.0 / _element(job)) * (shape.intermediate if "down" in targets else 0.0)
     if shape.qk_norm:
         split += (1.0 if _fuses_norms(job, shape) else 3.0) * (query + values / 2.0)
     norm = 0.0 if job.recipe == "fp32" or _fuses_norms(job, shape) else sizing_constants().training.norm_bytes.value / 2

@@ -12,6 +12,7 @@ from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layers import layer_bytes_per_token, wide_ends
 from whichgpu.engine.sizing.rows import Rows, ceiling
 from whichgpu.engine.sizing.shape import Shape
+from whichgpu.engine.sizing.versions import older
 
 
 #: Micro-batches of a step where nobody states them: more than any pipeline has stages.
@@ -96,16 +97,10 @@ def logits_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:
         return 0.0
     training = sizing_constants().training
     habits = training.frameworks.get(job.framework or "")
-    per_logit = training.logit_bytes.value - (2.0 if habits is not None and habits.frees_logits else 0.0)
-    if job.compiled or job.fused_loss:
-        per_logit = training.logit_bytes_compiled.value
-    elif job.kind == "qlora" and job.weight_precision.startswith(("gptq", "awq")):
-        per_logit = training.logit_bytes_16bit.value
-    elif wide_ends(job):
-        per_logit += 2.0  # The head answers in 32 bits.
-    elif job.narrow_loss and job.recipe != "fp32":
-        per_logit = training.logit_bytes_16bit.value
+    per_logit = bytes_of_a_logit(job)
     whole = micro_batch * job.seq_len_tokens * shape.vocab * per_logit / tensor / 1e9
+    if wide_ends(job) and not job.narrow_loss:
+        whole = whole + 2.0 * shape.vocab * shape.hidden / tensor / 1e9  # The head, as autocast has cast it.
     if not job.chunked_loss:
         return whole
     if habits is None or not habits.keeps_chunks:
@@ -114,3 +109,24 @@ def logits_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:
     # is the gradient besides.
     kept, gradient = (2.0, 2.0) if job.compiled else (6.0, 6.0)
     return whole / per_logit * (kept + gradient / training.chunked_loss_chunks.value)
+
+
+def bytes_of_a_logit(job: Job) -> float:
+    """What the loss takes of each logit: by how it is computed, and by who holds what the model answered."""
+    training = sizing_constants().training
+    if job.compiled or job.fused_loss:
+        return training.logit_bytes_compiled.value
+    if job.kind == "qlora" and job.weight_precision.startswith(("gptq", "awq")):
+        return training.logit_bytes_16bit.value
+    logits = training.logits
+    # Autocast gives a head in 32 bits a copy in 16 to answer with; a loop that takes its loss in 16 bits has none.
+    wide_head = wide_ends(job) and job.narrow_loss
+    wide = wide_head or job.recipe == "fp32" or older(job.transformers_version, logits.wide_before)
+    if job.narrow_loss and not wide:
+        return training.logit_bytes_16bit.value
+    habits = training.frameworks.get(job.framework or "")
+    # A loop of one's own, which is what takes a loss in 16 bits, holds them whatever it trains by.
+    held = job.narrow_loss or habits is None or not habits.frees_logits
+    whole = logits.loss + ((logits.wide_answer if wide else logits.answer) if held else 0.0)
+    copied = not wide and older(job.transformers_version, logits.copied_before)
+    return max(whole, logits.copied) if copied else whole

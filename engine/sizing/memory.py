@@ -75,14 +75,17 @@ def granted_column(job: Job, gpus: GpuTable) -> Floats:
     return granted
 
 
-def own_column(job: Job, gpus: GpuTable) -> Floats:
-    """The part of an estimate that depends on the card, in GB: the driver's context, or what an engine keeps free."""
+def own_column(job: Job, gpus: GpuTable, tensor: int = 1) -> Floats:
+    """The part of an estimate that depends on the card, in GB: the driver's context, or what an engine keeps free.
+
+    With so many ``tensor`` ranks to a layer, of which an engine's forward pass is split among.
+    """
     context, small = card_columns(gpus)
     if job.training or job.shape is None:
         return _loaded_gb(job, context)
-    if reserve_of(job.engine, job.engine_version).activation_gib <= 0:
+    if not reserve_of(job.engine, job.engine_version).keeps_free:
         return np.zeros(len(small))
-    own: Floats = kept_free_gb(job, job.shape, rows_of([Layout()] * len(small), 1, small_card=small))
+    own: Floats = kept_free_gb(job, job.shape, rows_of([Layout(tensor=tensor)] * len(small), 1, small_card=small))
     return own
 
 

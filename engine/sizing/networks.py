@@ -15,7 +15,7 @@ from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
 from whichgpu.engine.sizing.rows import Floats, Ints, Rows, ceiling
 from whichgpu.engine.sizing.states import shards
-from whichgpu.engine.sizing.training import Block, step_part, taking_turns, trained_states
+from whichgpu.engine.sizing.training import Block, bytes_of_an_adapter, step_part, taking_turns, trained_states
 from whichgpu.engine.sizing.training_band import finished
 from whichgpu.engine.sizing.training_terms import ADAPTERS, ALLOCATOR, CONTEXT, FROZEN
 
@@ -204,7 +204,7 @@ def _training(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
         over = shards(rows)[0]
         parts.append(PartColumn(FROZEN, params * per / over / 1e9, (params_b, job.weight_precision, over)))
         trained = 0.01 * params * job.lora_rank / 16.0
-        states = constants.training.adapter_bytes.value
+        states = bytes_of_an_adapter(job)
         parts.append(PartColumn(ADAPTERS, trained * states / 1e9, (trained / 1e6, job.lora_rank, states)))
     else:
         block = Block(params, 0.0, params / 24.0, params, params / 24.0)
@@ -235,7 +235,8 @@ def _heard_maps(job: Job, params_b: float, clips: Ints) -> PartColumn:
     if job.checkpointing != "none":
         kept = clips * places * 2.0 * element * width * layers + whole
     logits = clips * known.speech_words.value * known.speech_vocab.value
-    logits = logits * sizing_constants().training.logit_bytes.value
+    each = sizing_constants().training.logits
+    logits = logits * (each.loss + each.answer)
     settings = (clips, known.speech_positions.value, known.speech_words.value, width, layers)
     return PartColumn(_HEARD, (kept + logits) / 1e9, (*settings, job.checkpointing))
 

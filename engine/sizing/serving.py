@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from whichgpu.engine.sizing.constants import EngineReserve, WeightFormat, sizing_constants
+from whichgpu.engine.sizing.constants import EngineReserve, EngineStep, WeightFormat, sizing_constants
 from whichgpu.engine.sizing.encoders import passing_gb
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
@@ -60,9 +60,10 @@ _CACHE = TermKind(
 )
 _ACTIVATIONS = TermKind(
     "activations",
-    "peak of the forward pass that the engine keeps free, by engine and version",
+    "peak of the engine's largest step, which it keeps free: tokens x (3 x feed-forward width / tensor ranks + 3 x"
+    " hidden) x 2 bytes, or sequences x vocabulary x bytes of its sampler; of engines that were not read, by version",
     ("engine", "version", "pipeline"),
-    "see knowledge/sizing.yaml, engines",
+    "vLLM profile_run and _dummy_sampler_run; see knowledge/sizing.yaml, engines",
 )
 _PREFILL = TermKind(
     "activations",
@@ -107,7 +108,7 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
         per_sequence = cached * fullest_stage(shape, pipeline)[0] * (2.0 if beside else 1.0) / 1e9
         cache = sequences * per_sequence
         parts.append(PartColumn(_CACHE, cache, (sequences, job.context_tokens, job.kv_precision, per_sequence)))
-    if reserve.activation_gib > 0:
+    if reserve.keeps_free:
         activation = kept_free_gb(job, shape, rows)
         parts.append(PartColumn(_ACTIVATIONS, activation, (job.engine, job.engine_version or "unstated", pipeline)))
     else:
@@ -130,7 +131,7 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
     low, high, reason = _band(
         shape,
         reserve,
-        highest=_highest_reserve(job, reserve),
+        kept=_kept_ends(job, shape, rows, reserve),
         bytes_per=weight.body,
         weights=weights,
         cache=cache,
@@ -171,16 +172,39 @@ def granted_gb(job: Job, usable_gb: Any) -> Any:
 
 
 def kept_free_gb(job: Job, shape: Shape, rows: Rows) -> Any:
-    """What an engine keeps free for the forward pass, in GB."""
-    reserve = reserve_of(job.engine, job.engine_version)
-    kept = reserve.activation_moe_gib if shape.moe and reserve.activation_moe_gib else reserve.activation_gib
-    free = kept * GIB * np.where(rows.pipeline > 1, PIPELINE_SHARE, 1.0)
-    free = free * np.where(rows.small_card, reserve.activation_small_share, 1.0)
+    """What an engine keeps free for the forward pass and for sampling, in GB."""
+    return _kept_by(reserve_of(job.engine, job.engine_version), job, shape, rows)
+
+
+def _kept_by(reserve: EngineReserve, job: Job, shape: Shape, rows: Rows) -> Any:
+    if reserve.step is not None:
+        free = _step_gb(reserve.step, shape, rows)
+    else:
+        kept = reserve.activation_moe_gib if shape.moe and reserve.activation_moe_gib else reserve.activation_gib
+        free = kept * GIB * np.where(rows.pipeline > 1, PIPELINE_SHARE, 1.0)
     if reserve.whole_prompts_to is not None and job.context_tokens <= reserve.whole_prompts_to:
-        # Only the feed-forward part is split over tensor ranks.
-        split = 6.0 * shape.intermediate / rows.tensor + 6.0 * shape.hidden
-        free = np.maximum(free, job.context_tokens * split / 1e9)
+        free = np.maximum(free, _passing_gb(job.context_tokens, shape, rows))
     return free
+
+
+def _passing_gb(tokens: Any, shape: Shape, rows: Rows) -> Any:
+    """What tokens take as they pass a layer, in GB: only the feed-forward part is split over tensor ranks."""
+    wide = 3.0 * shape.intermediate / rows.tensor
+    if shape.moe:  # A token's copies for its experts and what these answer share their place.
+        answers = 1.0 * shape.experts_per_token * shape.hidden
+        wide = np.maximum(2.0 * shape.intermediate / rows.tensor, answers) + shape.intermediate / rows.tensor
+    return tokens * (wide + 3.0 * shape.hidden) * 2.0 / 1e9
+
+
+def _step_gb(step: EngineStep, shape: Shape, rows: Rows) -> Any:
+    """Peak of an engine's largest step, in GB: of its forward pass, or of sampling, beside what the pass has left.
+
+    Logits are those of the whole vocabulary on every tensor rank; a stage before the last samples nothing.
+    """
+    tokens = np.where(rows.small_card, step.tokens_small, step.tokens)
+    sequences = np.where(rows.small_card, step.sequences_small, step.sequences)
+    sampled = sequences * shape.vocab * step.sampler_bytes + tokens * shape.hidden * 2.0
+    return np.maximum(_passing_gb(tokens, shape, rows), sampled / 1e9 + step.sampler_mib * 1.048576e-3)
 
 
 def _weights_gb(job: Job, shape: Shape, weight: WeightFormat, rows: Rows) -> Any:
@@ -225,7 +249,7 @@ def _band(
     shape: Shape,
     reserve: EngineReserve,
     *,
-    highest: float,
+    kept: tuple[Any, Any],
     bytes_per: float,
     weights: Any,
     cache: Any,
@@ -238,10 +262,10 @@ def _band(
     loose_ends: Any,
 ) -> tuple[Any, Any, str]:
     split = np.maximum(0.0, outside - reserve.outside_gib * GIB)
-    if reserve.activation_gib > 0:
+    if reserve.keeps_free:
         # An engine that is only assumed may be one that keeps nothing free.
-        low_rest = reserve.low_gib * GIB if engine_stated else 0.0
-        high_rest = highest * GIB + split
+        low_rest = kept[0] if engine_stated else 0.0
+        high_rest = kept[1] + split
         if reserve.whole_prompts_to is not None:
             low_rest, high_rest = low_rest + 0.7 * activation, high_rest + activation
     else:
@@ -275,11 +299,21 @@ def _loose_ends(job: Job, shape: Shape, weight: WeightFormat, rows: Rows) -> Any
     return ends * (2.0 - weight.body) / rows.tensor / 1e9
 
 
-def _highest_reserve(job: Job, reserve: EngineReserve) -> float:
-    """The upper end of the engine's reserve, GiB; over all its versions while none is stated."""
-    if job.engine_version is not None:
-        return reserve.high_gib
-    return max(entry.high_gib for entry in sizing_constants().engines.get(job.engine, (reserve,)))
+def _kept_ends(job: Job, shape: Shape, rows: Rows, reserve: EngineReserve) -> tuple[Any, Any]:
+    """Least and most that an engine keeps free with what lies outside, in GB; over all versions while none is stated.
+
+    A quarter of the sequences is the next usual setting below the default.
+    """
+    if reserve.step is None:
+        low = reserve.low_gib * GIB
+    else:
+        low = 0.25 * _kept_by(reserve, job, shape, rows) + reserve.low_gib * GIB
+    entries = (reserve,) if job.engine_version is not None else sizing_constants().engines.get(job.engine, (reserve,))
+    high: Any = 0.0
+    for entry in entries:
+        computed = 1.1 * _kept_by(entry, job, shape, rows) if entry.step is not None else 0.0
+        high = np.maximum(high, computed + entry.high_gib * GIB)
+    return low, high
 
 
 def reserve_of(engine: str, version: str | None) -> EngineReserve:

@@ -90,14 +90,27 @@ class ServingBand(FrozenModel):
         return value * (low / value) ** self.of_ends / self.below, value * (high / value) ** self.of_ends * self.above
 
 
+class StartedKernels(FrozenModel):
+    """How many kernels eager code starts for a layer and for an adapted matrix, and how long each takes to start."""
+
+    layer: float  # of a pass forward
+    layer_back: float
+    adapter: float
+    adapter_back: float
+    start_us: Banded
+    source: str
+
+
 class TrainingSpeed(FrozenModel):
     """Training of transformers."""
 
+    kernels: StartedKernels
     half_tokens: Banded
     half_tokens_qlora: Banded
     qlora_share: Banded
     attention_share: Banded
     memory_passes: Banded
+    logit_passes: Banded
     expert_share: Banded
     interleaved_stages: Banded
     recompute_share: Banded

@@ -18,6 +18,7 @@ from whichgpu.engine.sizing.networks import feature_elements, kept_for_gradients
 from whichgpu.engine.sizing.rows import Floats, Ints, Rows, ceiling
 from whichgpu.engine.sizing.speed_coders import beside_steps, convolving
 from whichgpu.engine.sizing.speed_constants import speed_constants
+from whichgpu.engine.sizing.speed_kernels import starting_s
 from whichgpu.engine.sizing.speed_peaks import serving_precisions, training_precisions
 from whichgpu.engine.sizing.training_time import product_use
 
@@ -39,7 +40,9 @@ def image_values(
         return {}
     rate = _rate(job, table, pick)[which]
     if job.training:
+        # Of three passes: a recomputed one is a fourth.
         starting = speed_constants().vision.training_start_ms.at(TURNED[pick]) / 1e3
+        starting *= 4.0 / 3.0 if job.checkpointing == "full" else 1.0
         values = training_run(job, rate, flops, rows, starting, _kept_passing_s(job, table, which, rows, pick))
         return {"samples_per_s": values["samples_per_s"], "images_per_s": values["samples_per_s"], **values}
     each = np.maximum(flops / rate, _passing_s(job, table, pick)[which])
@@ -62,13 +65,13 @@ def training_run(
         rate: FLOPs per second of one GPU, for each row.
         flops: of one forward pass.
         rows: the plans.
-        starting: seconds in which the kernels of a pass forth and back start one by one: none is shorter, however
-            small its samples.
+        starting: seconds in which the kernels of a micro-batch start one by one: none is shorter, however small its
+            samples.
         passing: seconds in which what is kept for the gradients passes through memory, beside the products.
     """
     # Forward, two backward products; recomputation does the forward again.
     passes = (4.0 if job.checkpointing == "full" else 3.0) * (2 / 3 if job.peft else 1.0)
-    micro = np.maximum(rows.batch * flops * passes / rate + passing, starting * passes / 3.0)
+    micro = np.maximum(rows.batch * flops * passes / rate + passing, starting)
     samples_per_s = rows.batch * rows.count / micro
     batch = rows.batch * rows.count * (job.gradient_accumulation or 1)
     values = {"samples_per_s": samples_per_s, "step_s": batch / samples_per_s}
@@ -85,9 +88,9 @@ def _diffusion_values(job: Job, table: GpuTable, which: Ints, rows: Rows, demand
     computing = _evaluation_s(job, denoiser, table, pick)[which]
     starting = denoiser.layers * diffusion.launch_us_per_layer.at(TURNED[pick]) * 1e-6
     if job.training:
-        # A trainer has no guidance, and its text encoders and autoencoder have done their work beforehand. The kernels
-        # of a pass back are two for each of one forth.
-        values = training_run(job, 1.0 / computing, 1.0, rows, 3.0 * starting)
+        # A trainer has no guidance, and its text encoders and autoencoder have done their work beforehand.
+        started = starting_s(job, denoiser.layers, denoiser.adapted if job.peft else 0.0, pick)
+        values = training_run(job, 1.0 / computing, 1.0, rows, started)
         return {"samples_per_s": values["samples_per_s"], "images_per_s": values["samples_per_s"], **values}
     passes = (model.guidance_passes if model else None) or diffusion.guidance_passes.value
     steps = 1.0 * job.denoising_steps if job.denoising_steps else diffusion.steps.at(TURNED[pick])
@@ -115,6 +118,7 @@ class Denoiser(NamedTuple):
     attention: float  # FLOPs of scores and values
     kept: float  # bytes between the products, each of which passes through memory several times
     layers: float
+    adapted: float  # matrices of attention, to which adapters are fitted
 
 
 def _evaluation_s(job: Job, denoiser: Denoiser, table: GpuTable, pick: Pick) -> Any:
@@ -183,7 +187,9 @@ def _denoiser_of(job: Job) -> Denoiser | None:
         products = 1e9 * model.gflops_per_step * pixels / (shape * native**2)
     attention = 0.0 if convolves else 4.0 * layers * width * tokens**2
     # A layer of width h has 24 h^2 FLOPs a token, and keeps 32 h bytes.
-    return Denoiser(products, attention, products * 32.0 / (24.0 * width), layers)
+    # A block of a UNet attends to itself and to the prompt, with four matrices each.
+    attends = 2 if convolves else traced.attentions if traced is not None else 1
+    return Denoiser(products, attention, products * 32.0 / (24.0 * width), layers, 4.0 * attends * layers)
 
 
 def _pixels_of(job: Job) -> Any:

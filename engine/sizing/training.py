@@ -225,12 +225,10 @@ def _frozen(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> None
 
 def _adapters(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> Any:
     """Append adapters and what is trained beside them; give how many parameters learn."""
-    training = sizing_constants().training
     trained = adapter_params(shape, job.lora_rank, job.lora_targets) / (rows.tensor * rows.pipeline)
-    habits = training.frameworks.get(job.framework or "")
-    per = habits.adapter_bytes if habits and habits.adapter_bytes else training.adapter_bytes.value
+    per = bytes_of_an_adapter(job)
     if job.optimizer.endswith("8bit"):
-        per = max(4.0, per - 6.0)  # Two 8-bit moments instead of two of 32 bits.
+        per = 0.5 * per + 2.0  # Two moments of 8 bits.
     # Weights and gradients of adapters, half of the bytes, stay whole; their moments follow the sharding.
     kept_here = per * 0.5 + per * 0.5 / shards(rows)[2]
     parts.append(PartColumn(ADAPTERS, trained * kept_here / 1e9, (trained / 1e6, job.lora_rank, kept_here)))
@@ -246,6 +244,15 @@ def _adapters(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> An
         parts.append(PartColumn(TRAINED_ENCODERS, learnt * states / 1e9, (learnt / 1e6, states)))
         trained = trained + learnt
     return trained
+
+
+def bytes_of_an_adapter(job: Job) -> float:
+    """Bytes of a parameter of an adapter with its gradient and moments, in its own type throughout."""
+    training = sizing_constants().training
+    if job.narrow_adapters is not None:
+        return training.adapter_bytes.value * (0.5 if job.narrow_adapters else 1.0)
+    habits = training.frameworks.get(job.framework or "")
+    return habits.adapter_bytes if habits and habits.adapter_bytes else training.adapter_bytes.value
 
 
 def _whole_beside_adapters(job: Job, rows: Rows) -> Any:
@@ -300,7 +307,7 @@ def trained_states(job: Job, block: Block, rows: Rows, parts: list[PartColumn]) 
     layer_inputs = (block.layer / 1e9, per.weights, block.ends / 1e9)
     parts.append(PartColumn(LIVE_LAYER, np.where(gathers, live, 0.0), layer_inputs, gathers))
     workspace: Any = 0.0
-    if not job.optimizer_in_backward and (habits is None or habits.foreach) and job.optimizer in {"adamw", "lamb"}:
+    if job.steps_at_once and not job.optimizer_in_backward and job.optimizer in {"adamw", "lamb"}:
         copy = 2.0 if job.recipe == "pure" else 4.0
         workspace = np.where(over_states == 1, count * copy * training.foreach_workspace.value, 0.0)
     return workspace, gradients if releases else 0.0

@@ -81,7 +81,7 @@ def _band(
         low = low - 0.46 * total_gb(parts, WEIGHTS, GRADIENTS, OPTIMIZER)
         reasons.append("whether weights have a 32-bit copy is not stated")
     if job.shape is not None:
-        for less, more, reason in _left_open(job, job.shape, rows, soft):
+        for less, more, reason in _left_open(job, job.shape, parts, rows, soft):
             low, high = low - less, high + more
             reasons.append(reason)
     elif "batch_size_per_gpu" in job.unstated:
@@ -96,11 +96,18 @@ def _band(
     return low, high, "; ".join(reasons)
 
 
-def _left_open(job: Job, shape: Shape, rows: Rows, soft: Any) -> Iterator[tuple[Any, Any, str]]:
+def _left_open(
+    job: Job, shape: Shape, parts: list[PartColumn], rows: Rows, soft: Any
+) -> Iterator[tuple[Any, Any, str]]:
     """What facts that nobody stated may take from a transformer's low end and add to its high end, in GB, and why."""
     micro_batch, accumulation = in_pipeline(job, rows)
     if job.unstated & {"seq_len_tokens", "batch_size_per_gpu"}:
         yield 0.2 * soft, 0.5 * soft, "sequence length or micro-batch is not stated"
+    if job.steps_open and not job.peft and job.optimizer == "adamw" and not job.cpu_offload:
+        # One further copy of the parameters, beside what the backward pass has left.
+        copy = total_gb(parts, WEIGHTS) * (2.0 if job.recipe == "mixed" else 1.0)
+        more = np.where(rows.sharded("none"), np.maximum(0.0, copy - soft), 0.0)
+        yield 0.0, more, "whether the optimiser steps over all parameters at once is not stated"
     if job.checkpointing == "full" and "gradient_checkpointing" in job.unstated:
         # Without recomputation far more is kept: of that a sixteenth is allowed for, a third where no framework tells.
         plain = replace(job, checkpointing="none")

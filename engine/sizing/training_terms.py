@@ -93,9 +93,10 @@ ACTIVATIONS = TermKind(
 )
 LOGITS = TermKind(
     "logits",
-    "micro-batch x tokens x vocabulary x 14 bytes / tensor ranks; an eighth with a chunked loss, and its chunks",
+    "micro-batch x tokens x vocabulary x 8 to 16 bytes, by the loss, who holds the answers and the release of"
+    " transformers / tensor ranks; an eighth with a chunked loss, and its chunks",
     ("micro_batch", "seq_len_tokens", "vocab", "chunked_loss"),
-    "vramcalc 0.1.2; litgpt, torchtune and Hugging Face runs",
+    "traced without a GPU (knowledge/sizing.yaml, logits); litgpt, torchtune and Hugging Face runs",
 )
 FLAT_GRADIENTS = TermKind(
     "optimizer_step",

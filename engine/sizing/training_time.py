@@ -5,14 +5,18 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
-from whichgpu.engine.core import TURNED, Pick
+from whichgpu.engine.core import TURNED, Pick, as_number
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.gpu_table import GpuTable, Peaks
 from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.layers import layer_bytes_per_token
+from whichgpu.engine.sizing.learning import bytes_of_a_logit
 from whichgpu.engine.sizing.rows import Floats, Ints, Rows
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.speed_constants import speed_constants
+from whichgpu.engine.sizing.speed_kernels import starting_s
 from whichgpu.engine.sizing.speed_links import Split, all_reduce_s
 from whichgpu.engine.sizing.speed_peaks import training_precisions
 from whichgpu.engine.sizing.training import expert_spread, splits_models
@@ -55,6 +59,9 @@ def training_values(
     passing = np.nan_to_num(passes * work.kept / table.bandwidth_in_reach(pick)[which])
     each = work.dense / (peaks.flops * use) + scores + passing
     micro = tokens * each / (rows.tensor * rows.pipeline) / _filled(job, rows.count, tokens, pick)
+    if not splits_models(job):  # Megatron's kernels are fused.
+        adapted = shape.layers * len(job.lora_targets) if job.peft else 0
+        micro = np.maximum(micro, starting_s(job, shape.layers, adapted, pick) / rows.pipeline)
     micro = micro + _tensor_exchange_s(job, shape, split, tokens) + _expert_exchange_s(job, shape, split, tokens)
     told = _accumulation(job, rows)
     accumulation = _usual_accumulation(job, rows, told, pick)
@@ -92,7 +99,7 @@ def work_of(job: Job, shape: Shape) -> Work:
         training_precisions(job),
         (_passes(job) + again) * weights,
         (_ATTENTION_PASSES + again) * scores,
-        (1.0 + again / 3.0) * _kept_bytes(shape),
+        (1.0 + again / 3.0) * _kept_bytes(job, shape),
         # No weights in attention, so no weight gradient: three forward equivalents whatever is frozen.
         _passes(job) * 2.0 * (shape.active_params - shape.embedding) + _FULL_PASSES * _attention_flops(job, shape),
     )
@@ -154,19 +161,21 @@ def _passes(job: Job) -> float:
     return _ADAPTER_PASSES if job.peft else _FULL_PASSES
 
 
-def _kept_bytes(shape: Shape) -> float:
-    """Bytes per token that norms, activations, residuals and the sorting of tokens to experts work on.
+def _kept_bytes(job: Job, shape: Shape) -> float:
+    """Bytes per token that norms, activations, residuals and the loss work on: what memory is sized by.
 
-    A layer keeps about 16 h + 6 f bytes a token for its gradients (Korthikanti et al. without scores); k copies of a
-    token are sorted to its experts and back.
+    Whether they are kept or made anew, they pass through memory; of networks whose layers differ only the widest is
+    known, and what a token passes through bounds the average. Logits pass fewer times than what lies in the layers.
     """
+    training = speed_constants().training
     products = 3.0 if shape.gated else 2.0
-    # Of networks whose layers differ only the widest is known: what a token passes through bounds the average.
     body = shape.active_params - shape.embedding - shape.head
-    width = min(shape.intermediate, body / shape.layers / (products * shape.hidden))
-    kept = shape.layers * (16.0 * shape.hidden + 2.0 * products * width)
-    sorting = 4.0 * shape.sparse_layers * shape.experts_per_token * shape.hidden
-    return kept + sorting
+    narrow = min(shape.intermediate, body / shape.layers / (products * shape.hidden))
+    plain = replace(job, checkpointing="none", flash_attention=True)
+    each = layer_bytes_per_token(plain, replace(shape, intermediate=max(1, int(narrow))), 1)[1]
+    words = shape.vocab * bytes_of_a_logit(job) if job.family == "llm" else 0.0
+    fewer = training.logit_passes.value / training.memory_passes.value
+    return as_number(shape.layers * each + fewer * words)
 
 
 def _attention_flops(job: Job, shape: Shape) -> float:

@@ -56,3 +56,33 @@ def test_what_is_computed_again(told, means):
 )
 def test_optimisers_by_what_their_names_hold(told, means):
     assert line(task="full_finetune", optimizer=told).get("optimizer") == means
+
+
+@pytest.mark.parametrize(
+    ("told", "means"),
+    [
+        ("q_proj, v_proj", "qv"),
+        ("query_key_value", "qkv"),
+        ("to_q to_k to_v to_out.0", "attention"),
+        ("q, k, v, up, gate, down", "all-linear"),
+        ("all linear", "all-linear"),
+        ("attention", "attention"),
+        ("w1, w2", None),
+    ],
+)
+def test_adapted_matrices_by_the_narrowest_choice_that_holds_them(told, means):
+    assert line(task="lora", lora={"targets": told}).get("lora_targets") == means
+
+
+@pytest.mark.parametrize(
+    ("told", "means"),
+    [("AdamW (fused)", "fused"), ("torch.optim.AdamW", "foreach"), ("AdamW", None), ("adamw_torch_8bit", "one-by-one")],
+)
+def test_how_an_optimiser_steps(told, means):
+    assert line(task="full_finetune", optimizer=told).get("optimizer_step") == means
+
+
+def test_adapters_and_releases():
+    found = line(task="lora", framework="transformers 4.38, own loop", lora={"dropout": 0.1, "precision": "bf16"})
+    facts = ("transformers_version", "lora_dropout", "adapter_precision")
+    assert [found[fact] for fact in facts] == ["4.38", 0.1, "bf16"]

@@ -60,8 +60,6 @@ def _apart(module, technique):
 def _framework(module, technique):
     if module in {"litgpt", "torchtune"}:
         return module
-    if technique.get("adapter_dropout"):
-        return _DROPS_OUT
     if technique.get("sequence") == "dtensor":
         return _GATHERS
     return _EXCHANGES if technique.get("context_by") == "ulysses" else None
@@ -78,6 +76,7 @@ def _job(module, technique, seq):
         "flash_attention": technique.get("attention") != "eager",
         "lora_targets": targets,
         "weight_decomposed": technique.get("dora", False),
+        "adapter_dropout": technique.get("adapter_dropout", 0.0) > 0.0,
         "seq_len_tokens": seq,
         "framework": _framework(module, technique),
         "sequence_parallel": "sequence" in technique,

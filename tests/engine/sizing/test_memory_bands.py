@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.core import locate
 from whichgpu.engine.sizing import Layout, estimate_memory, fit_odds, job_from_facts
+from whichgpu.engine.sizing.band_constants import memory_bands
+from whichgpu.engine.sizing.bands import banded
+from whichgpu.engine.sizing.model import MemoryColumns
 
 
 KNOWLEDGE = load_knowledge(locate("knowledge"))
@@ -73,6 +77,20 @@ def test_odds_are_even_at_the_estimate_and_promised_at_the_ends():
     found = estimate(**STATED)
     places = np.array([found.low_gb, found.per_gpu_gb, found.high_gb])
     assert [float(fit_odds(found, place)) for place in places] == pytest.approx([0.05, 0.5, 0.95])
+
+
+def test_a_margin_moves_the_upper_end_and_nothing_else():
+    job = job_from_facts(STATED, MODEL)
+    plain = MemoryColumns(*(np.array([gb]) for gb in (10.0, 8.0, 12.0, 9.0)), (), "", "architecture")
+    bands = memory_bands()
+    group = bands.groups["lora"]
+    moved = replace(bands, groups={**bands.groups, "lora": replace(group, margin=group.margin + 0.2)})
+    with pytest.MonkeyPatch.context() as patch:
+        before = banded(job, plain)
+        patch.setattr("whichgpu.engine.sizing.bands.memory_bands", lambda: moved)
+        after = banded(job, plain)
+    assert after.high_gb == pytest.approx(before.high_gb * np.exp(0.2))
+    assert after.low_gb == pytest.approx(before.low_gb)
 
 
 FULL = {"task": "pretraining", "seq_len_tokens": 8192, "batch_size_per_gpu": 1, "gradient_checkpointing": "full"}

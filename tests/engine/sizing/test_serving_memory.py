@@ -193,11 +193,39 @@ def test_a_middle_stage_can_be_the_fullest():
 
 
 @pytest.mark.parametrize(
-    ("version", "activation"),
-    [("0.5.3", 0.3), ("0.6.4", 0.3), ("0.11.0", 4.6), ("v0.19", 2.0), (None, 2.0), ("nightly", 2.0)],
+    ("version", "same"),
+    [("0.5.3", "0.1"), ("0.6.4", "0.8"), ("0.11.0", "0.9"), ("v0.19", None), ("0.30", None), ("nightly", None)],
 )
-def test_the_reserve_goes_by_the_engines_version(version, activation):
-    assert reserve_of("vllm", version).activation_gib == activation
+def test_the_reserve_goes_by_the_engines_version(version, same):
+    assert reserve_of("vllm", version) == reserve_of("vllm", same)
+    others = {"0.1", "0.8", "0.9", None} - {same}
+    assert all(reserve_of("vllm", version) != reserve_of("vllm", other) for other in others)
+
+
+@pytest.mark.parametrize("version", ["0.11", "0.19"])
+def test_an_engine_keeps_its_largest_step_free(version):
+    """Sampling takes the whole vocabulary on every rank; of the forward pass a layer's width is split."""
+    step = reserve_of("vllm", version).step
+
+    def kept(model, layout=None):
+        return estimate(model, layout, serving_engine="vllm", serving_engine_version=version).breakdown["activations"]
+
+    words = step.sequences * step.sampler_bytes
+    more = (QWEN_32B.vocab - LLAMA_70B.vocab) * words + step.tokens * 2 * (QWEN_32B.hidden - LLAMA_70B.hidden)
+    assert kept(QWEN_32B) - kept(LLAMA_70B, Layout(tensor=8)) == pytest.approx(more / 1e9)
+    few_words = dense("w", layers=2, hidden=8192, heads=64, kv_heads=64, intermediate=28672, vocab=1000)
+    passing = step.tokens * 2 * (3 * 28672 + 3 * 8192) / 1e9
+    assert kept(few_words) == pytest.approx(passing)
+    assert kept(few_words, Layout(tensor=4)) == pytest.approx(step.tokens * 2 * (3 * 28672 / 4 + 3 * 8192) / 1e9)
+
+
+def test_experts_answer_for_each_copy_of_a_token():
+    step = reserve_of("vllm", None).step
+    few_words = replace(DEEPSEEK_V3, vocab=1000, params_b=None)
+    kept = estimate(few_words, Layout(tensor=8), serving_engine="vllm").breakdown["activations"]
+    shape = shape_of(few_words, None)
+    width = max(2 * shape.intermediate / 8, 8 * 7168) + shape.intermediate / 8
+    assert kept == pytest.approx(step.tokens * 2 * (width + 3 * 7168) / 1e9)
 
 
 def test_an_engine_without_a_record_is_taken_as_vllm():
@@ -280,7 +308,7 @@ def test_an_early_vllm_cuts_only_long_prompts_into_chunks():
     facts = {"serving_engine": "vllm", "context_tokens": 131_072}
     whole = estimate(LLAMA_8B, serving_engine_version="0.5.3", **facts).breakdown["activations"]
     cut = estimate(LLAMA_8B, serving_engine_version="0.6.4", **facts).breakdown["activations"]
-    assert whole > 10 > 1 > cut
+    assert whole > 10 > 2 > cut
 
 
 def test_small_cards_and_a100s_take_smaller_steps():
@@ -288,6 +316,8 @@ def test_small_cards_and_a100s_take_smaller_steps():
     a100 = replace(CARD, series="nvidia-a100")
     job = job_from_facts({"task": "inference", "serving_engine": "vllm"}, LLAMA_8B)
     kept = [estimate_memory(job, card, Layout()).breakdown["activations"] for card in (CARD, small, a100)]
-    assert kept[1] == kept[2] == pytest.approx(kept[0] / 2)
+    step = reserve_of("vllm", None).step
+    beside = step.sampler_mib * 1.048576e-3
+    assert kept[1] == kept[2] == pytest.approx((kept[0] - beside) / 4 + beside)  # A quarter of tokens and sequences.
     other = job_from_facts({"task": "inference", "serving_engine": "tensorrt-llm"}, LLAMA_8B)
     assert estimate_memory(other, small, Layout()) == estimate_memory(other, CARD, Layout())

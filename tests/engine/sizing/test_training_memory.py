@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from whichgpu.engine.catalogue.model import Gpu, ModelSpec, Moe
 from whichgpu.engine.sizing import Layout, MemoryEstimate, estimate_memory, job_from_facts
 from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.layers import layer_bytes_per_token
 from whichgpu.engine.sizing.learning import adapter_params
 from whichgpu.engine.sizing.shape import shape_of
 
@@ -397,3 +398,99 @@ def test_an_old_pytorch_does_not_fuse_attention_and_holds_every_kernel():
     assert later.breakdown["context"] == new.breakdown["context"] < old.breakdown["context"]
     stated = estimate(pytorch_version="1.13.1", flash_attention=True, **facts)  # By a package beside it.
     assert stated.breakdown["activations"] == new.breakdown["activations"]
+
+
+@pytest.mark.parametrize(
+    ("told", "bytes_each"),
+    [
+        ({"training_framework": "transformers"}, 12),  # 4.49 and later, and where nobody says
+        ({"training_framework": "transformers", "transformers_version": "4.47.1"}, 14),
+        ({"training_framework": "transformers", "transformers_version": "4.38"}, 12),
+        ({}, 14),  # a loop that holds the answers
+        ({"transformers_version": "4.38"}, 16),
+        ({"loss_precision": "bf16", "transformers_version": "4.49"}, 8),
+        ({"loss_precision": "bf16", "transformers_version": "4.44"}, 16),  # the model answers in 32 bits itself
+        ({"compute_precision": "fp32", "training_framework": "transformers"}, 12),
+    ],
+)
+def test_logits_take_what_the_release_of_transformers_makes_of_them(told, bytes_each):
+    found = estimate(seq_len_tokens=1024, batch_size_per_gpu=2, gradient_checkpointing="full", **told)
+    assert found.breakdown["logits"] == pytest.approx(2048 * LLAMA_7B.vocab * bytes_each / 1e9)
+
+
+def test_a_head_that_was_cast_to_32_bits_is_cast_back_under_autocast():
+    facts = {"task": "peft_finetuning", "peft_method": "qlora", "seq_len_tokens": 1024, "batch_size_per_gpu": 1}
+    facts |= {"gradient_checkpointing": "full", "training_framework": "peft"}
+    trainer, own = (estimate(**facts, **told).breakdown["logits"] for told in ({}, {"loss_precision": "bf16"}))
+    logits = 1024 * LLAMA_7B.vocab / 1e9
+    assert trainer == pytest.approx(12 * logits + 2 * LLAMA_7B.vocab * LLAMA_7B.hidden / 1e9)
+    assert own == pytest.approx(16 * logits)
+
+
+@pytest.mark.parametrize(
+    ("told", "at_once"),
+    [
+        ({"training_framework": "transformers"}, False),  # fused since PyTorch 2.8; earlier ones are in the band
+        ({"training_framework": "transformers", "pytorch_version": "2.8.0"}, False),
+        ({"training_framework": "transformers", "pytorch_version": "2.4.1"}, True),
+        ({"training_framework": "transformers", "pytorch_version": "2.0.1", "transformers_version": "4.30"}, False),
+        ({"training_framework": "transformers", "pytorch_version": "1.13"}, False),
+        ({"training_framework": "torchtune", "pytorch_version": "2.4"}, False),
+        ({}, True),
+        ({"pytorch_version": "1.13"}, False),
+        ({"optimizer_step": "fused"}, False),
+        ({"optimizer_step": "foreach", "training_framework": "transformers"}, True),
+    ],
+)
+def test_an_optimizer_that_steps_at_once_holds_a_copy(told, at_once):
+    facts = {"compute_precision": "fp32", "seq_len_tokens": 128, "batch_size_per_gpu": 1}
+    found = estimate(gradient_checkpointing="full", **facts, **told)
+    assert ("optimizer_step" in found.breakdown) is at_once
+
+
+def test_a_step_that_nobody_tells_of_is_left_open_upwards():
+    facts = {"compute_precision": "fp32", "seq_len_tokens": 128, "gradient_checkpointing": "full"}
+    opened, told = (
+        estimate(training_framework="transformers", **facts, **version)
+        for version in ({}, {"pytorch_version": "2.9", "optimizer_step": "fused"})
+    )
+    assert opened.per_gpu_gb == pytest.approx(told.per_gpu_gb)
+    assert opened.high_gb > told.high_gb + 0.5 * 4 * PARAMS_B
+    assert "at once" in opened.band_reason
+
+
+def test_adapters_have_the_type_that_is_stated():
+    facts = {"task": "peft_finetuning", "peft_method": "lora", "lora_rank": 64, "lora_targets": "all-linear"}
+    params = adapter_params(shape_of(LLAMA_7B, None), 64, ("q", "k", "v", "o", "gate", "up", "down"))
+    for kind, each in (("fp32", 16), ("bf16", 8)):
+        assert estimate(**facts, adapter_precision=kind).breakdown["adapters"] == pytest.approx(params * each / 1e9)
+
+
+#: As traced without a GPU under PEFT 0.21: bytes a token of one layer of Llama 2 7B with rank 64 on all linear layers.
+_ADAPTED = [
+    ({"adapter_precision": "bf16", "lora_dropout": 0}, 171016, 207196),
+    ({"adapter_precision": "bf16", "lora_dropout": 0.1}, 239368, 285956),
+    ({"lora_dropout": 0}, 206224, 296844),
+    ({"lora_dropout": 0.1}, 241808, 376332),
+    ({"lora_dropout": 0, "loss_precision": "bf16"}, 275848, 352388),  # without autocast
+    ({"lora_dropout": 0.1, "loss_precision": "bf16"}, 311432, 418436),
+]
+
+
+@pytest.mark.parametrize(("told", "kept", "at_work"), _ADAPTED)
+def test_adapters_keep_what_was_traced(told, kept, at_work):
+    facts = {"task": "peft_finetuning", "peft_method": "lora", "lora_rank": 64, "lora_targets": "all-linear", **told}
+    shape = shape_of(LLAMA_7B, None)
+    plain, again = (job_from_facts({**facts, "gradient_checkpointing": kind}, LLAMA_7B) for kind in ("none", "full"))
+    assert layer_bytes_per_token(plain, shape, 1)[1] == pytest.approx(kept, rel=0.02)
+    assert layer_bytes_per_token(again, shape, 1)[0] == pytest.approx(at_work, rel=0.03)
+
+
+@pytest.mark.parametrize("model_family", ["diffusion_image", "vision"])
+def test_adapters_of_pictures_have_the_type_that_is_stated_too(model_family):
+    facts = {"task": "peft_finetuning", "peft_method": "lora", "lora_rank": 16, "model_family": model_family}
+    wide, narrow = (
+        estimate(model=None, param_count_b=2.0, adapter_precision=kind, **facts).breakdown["adapters"]
+        for kind in ("fp32", "bf16")
+    )
+    assert wide == pytest.approx(2 * narrow)
