@@ -60,16 +60,15 @@ class Beaten:
     def settle(self, which: Flags) -> None:
         """Find what beats these plans, which are whole tiers."""
         rows = np.flatnonzero(which)
-        self._settled[rows] = True
         for rank in sorted(set(self._ranks[rows].tolist())):  # ``np.unique`` would load masked arrays.
             self._settle_tier(rows[self._ranks[rows] == rank])
-        if self._objective.stated or not len(rows):
-            return
-        equals, mates = self._beaten_by_equals(rows), self._mates[rows]
-        self._equals[rows] = equals
-        # An equal of the one that stands in takes its place in turn.
-        in_turn = np.where(mates == NONE, NONE, self._equals[mates])
-        self.outweighed[rows] = np.where(equals != NONE, equals, np.where(in_turn != NONE, in_turn, mates))
+        if len(rows) and not self._objective.stated:
+            equals, mates = self._beaten_by_equals(rows), self._mates[rows]
+            self._equals[rows] = equals
+            # An equal of the one that stands in takes its place in turn.
+            in_turn = np.where(mates == NONE, NONE, self._equals[mates])
+            self.outweighed[rows] = np.where(equals != NONE, equals, np.where(in_turn != NONE, in_turn, mates))
+        self._settled[rows] = True  # Last of all: another thread may ask.
 
     def _settle_tier(self, rows: Codes) -> None:
         """Find what beats the plans of a tier in it.
