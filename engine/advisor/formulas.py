@@ -64,9 +64,9 @@ class _Choosing:
 
     def __init__(self, outcome: Outcome) -> None:
         assert outcome.round is not None  # noqa: S101 - its caller looked.
-        workload, objective = outcome.intake.facts, outcome.objective
-        plans = outcome.round.surviving
+        workload, plans = outcome.intake.facts, outcome.round.surviving
         how = compared_by(workload)
+        objective = outcome.objective.of_work(job=how.job)
         self._how: dict[str, Any] = {**how._asdict(), "by_run": how.job and length_known(plans)}
         measures = measures_of(plans, objective=objective, highest_usd_per_gpu_hour=math.nan, **self._how)
         self._ends = marked(spread(measures), "survey", "the ends among the plans that no rule rejects")

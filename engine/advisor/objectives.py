@@ -30,6 +30,7 @@ class _Entry(FrozenModel):
     preference_share: float
     room_share: float
     patience: float
+    service_cost_points: float
     sources: tuple[str, ...]
 
 
@@ -81,6 +82,7 @@ def load_objectives(folder: Path) -> tuple[dict[str, Objective], str]:
         name: Objective(
             name=name,
             **asdict(entry),
+            usual_cost_points=file.evidence.cost_points,
             cost_points=file.evidence.cost_points,
             speed_points=file.evidence.speed_points,
             around_usd_per_hour=file.evidence.around_usd_per_hour,

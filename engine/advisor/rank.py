@@ -28,6 +28,8 @@ class Objective(Struct, frozen=True):
     preference_share: float
     room_share: float  # how much worse a plan may be that meets stated targets with room than one that just meets them
     patience: float  # how many times as long as people bear an answer may take before it counts as costlier
+    service_cost_points: float  # the points of half the cost for a service
+    usual_cost_points: float  # the points of half the cost where cost is not what was asked for
     cost_points: float  # points that half the cost is worth as evidence
     speed_points: float  # points that twice the speed is worth as evidence
     around_usd_per_hour: float  # what surrounds rented GPUs, where evidence is weighed
@@ -53,9 +55,12 @@ class Objective(Struct, frozen=True):
         """The objective for a job, or for a service.
 
         A job that is shared among twice the GPUs costs the same and ends sooner: that alone is no gain. A service costs
-        as many times more by the month as it has GPUs, which is enough where cost counts.
+        as many times more by the month as it has GPUs, which is enough where cost counts. What half its cost is worth
+        as evidence is told apart: that of a job holds what surrounds the GPUs for as long as the job takes.
         """
-        return self if job or not self.cost_exponent else replace(self, gain_of_doubling=1.0)
+        if job or not self.cost_exponent:
+            return self
+        return replace(self, gain_of_doubling=1.0, cost_points=self.service_cost_points)
 
     def merit(self, cost: Any, time: Any, count: Any) -> Any:
         """What the objective minimises, of one plan or of columns of them.

@@ -79,7 +79,7 @@ def run_round(
     judging = _Judging(sides, survivors, alive, seen, by, measures, preferring, lacking, evidence, rows, ids, order)
     best = rows[order.order]
     surviving, scores = survivors.take(best), evidence.scores[best]
-    shown = alternatives(surviving, scores, order.first_by_evidence)
+    shown = alternatives(surviving, evidence.usual_scores[best], order.first_by_evidence)
     runs = [*((run, np.arange(len(table))) for run in (*deriving, rejecting)), (preferring, alive)]
     confirm(table, alive[best], shown, rejected, runs)
     return PlanRound(

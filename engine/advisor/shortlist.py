@@ -35,7 +35,7 @@ def alternatives(surviving: PlanTable, scores: Numbers, first: int) -> list[int]
 
     Args:
         surviving: the answer, then the others in order.
-        scores: their points of evidence.
+        scores: their points of evidence, cost weighed as usual.
         first: the place of the plan that evidence puts first: the answer, or the plan that it stands in for.
 
     Returns:

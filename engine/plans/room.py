@@ -24,14 +24,22 @@ _MANY = 16
 _ROUNDED = 8
 
 
-def with_room(goals: Goals, *, rate_stated: bool) -> Goals:
-    """The goals at the far ends of their steps; ``rate_stated``: the load is a rate, of requests or of tokens."""
+def with_room(goals: Goals, *, rate_stated: bool, work: float | None = None) -> Goals:
+    """The goals at the far ends of their steps.
+
+    Args:
+        goals: as stated.
+        rate_stated: the load is a rate, of requests or of tokens.
+        work: tokens or steps of a run that a deadline is for; what they are known to takes from its time as well.
+    """
+    more = (_far_end(work, most=False) or 1.0) / work if work else 1.0
+    hours = _far_end(goals.hours, most=True)
     return goals._replace(
         borne=rate_stated,
         times=Targets(*(_far_end(limit, most=True) for limit in goals.times)),
         tokens_per_s=_far_end(goals.tokens_per_s, most=False),
         qps=_far_end(goals.qps, most=False),
-        hours=_far_end(goals.hours, most=True),
+        hours=hours / more if hours else hours,
     )
 
 

@@ -61,7 +61,8 @@ class PlanSizes:
         self.rate = demand.rate  # requests a second that come; None where no rate is stated
         self.rate_stated = demand.rate is not None
         self.load_stated = self.rate_stated or not demand.capacity
-        self.goals_with_room = with_room(self.goals, rate_stated=self.rate_stated)
+        work = (job.train_tokens or job.train_steps) if job.training else None
+        self.goals_with_room = with_room(self.goals, rate_stated=self.rate_stated, work=work)
         self.bearable = Goals(self.goals.bearable, None, None, None, self.goals.percentile)
         self._workings = workings_of(knowledge, Terms(job, demand, self._desk, margin=self._margin))
         self._layouts: dict[tuple[str, int], Layout] = {}

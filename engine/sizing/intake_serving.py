@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from whichgpu.engine.catalogue import Family, ModelSpec
@@ -14,6 +15,8 @@ from whichgpu.engine.sizing.versions import version_numbers
 #: The program of Whisper's authors, whose weights take more than other programs'.
 WHISPER = "openai-whisper"
 _ENCODER_TOKENS = 512  # What BERT and its kin read at most.
+#: Steps of lengths of texts from one power of two to the next, six percent each; as the series R40 has them.
+_STEPS = 12
 #: Bytes a parameter up to which a format counts as quantised: 8 bits with their scales.
 _NARROW = 1.1
 
@@ -94,15 +97,26 @@ def _lengths(reader: Reader, kind: Kind, family: Family, model: ModelSpec | None
     if family == "encoder" and not reader.known("context_tokens"):
         context = min(context, _ENCODER_TOKENS, (model.max_context if model else None) or _ENCODER_TOKENS)
     output = given_out if given_out is not None else max(1, context - given_in) if given_in else None
+    known = reader.known("context_tokens") or given_out is None
+    filled = _to_a_step(context) if kind == "inference" and family == "llm" and known else context
     if output is None:
-        output = min(512, max(1, context // 4))
-    asked = given_in if given_in is not None else max(1, context - output)
+        output = min(512, max(1, filled // 4))
+    asked = given_in if given_in is not None else max(1, filled - output)
     concurrency = reader.whole("concurrency")
     if not reader.known("concurrency") and kind == "inference" and reader.whole("batch_size_per_gpu"):
         concurrency = reader.whole("batch_size_per_gpu")
     if not concurrency:
         concurrency = reader.default("concurrency") if kind == "inference" else 1
     return max(1, context), asked, output, max(1, concurrency), _engine(reader, kind, family, model)
+
+
+def _to_a_step(tokens: int) -> int:
+    """A length of texts as it is known where nobody says how long prompts are: to the nearest step.
+
+    Prompts that fill what a context leaves them are an assumption. Two percent more context are no other requests, and
+    would be on the other side of some edge of time.
+    """
+    return round(2.0 ** (round(_STEPS * math.log2(tokens)) / _STEPS)) if tokens > 0 else tokens
 
 
 def _engine(reader: Reader, kind: Kind, family: Family, model: ModelSpec | None) -> str:

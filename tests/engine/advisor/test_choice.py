@@ -551,6 +551,8 @@ def test_a_service_pays_for_its_gpus_by_the_month_and_needs_no_more_of_them_than
     assert unstated.of_work(job=True) is unstated
     assert unstated.of_work(job=False).merit(2.0, 3.0, 4) == pytest.approx(6.0)
     assert fastest.of_work(job=False) is fastest
+    cheapest = replace(stated("cheapest"), cost_points=2.0, service_cost_points=5.0)
+    assert (cheapest.of_work(job=True).cost_points, cheapest.of_work(job=False).cost_points) == (2.0, 5.0)
     balanced = stated("balanced").of_work(job=False)
     dear, three = contender("dear", 16, 4), contender("three", 2, 16, count=3)
     assert answer([dear, three], balanced) == "three"

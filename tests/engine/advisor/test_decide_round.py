@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import replace
 
 from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.outcome import Outcome
@@ -32,6 +33,18 @@ def gpus(outcome: Outcome) -> list[str]:
 @pytest.fixture
 def no_rules(with_rules: WithRules, make_rule: MakeRule) -> Advisor:
     return with_rules(make_rule("never", "prefer", "task == pretraining", "points: 1, reason: fit"))
+
+
+def test_what_cost_weighs_for_a_service_hides_no_plan(no_rules: Advisor) -> None:
+    shown, cheapest = [], no_rules.objectives["cheapest"]
+    for points in (cheapest.usual_cost_points, 4 * cheapest.usual_cost_points):
+        weighed = replace(cheapest, service_cost_points=points)
+        advisor = replace(no_rules, objectives={**no_rules.objectives, "cheapest": weighed})
+        found = outcome_of(advisor, {"task": "inference", "param_count_b": 1, "objective": "cheapest"})
+        assert found.round is not None
+        shown.append({found.round.surviving.ids[place] for place in found.round.alternatives})
+    assert len(shown[0]) > 10
+    assert shown[0] == shown[1]
 
 
 def test_without_rules_cost_and_speed_decide(no_rules: Advisor) -> None:

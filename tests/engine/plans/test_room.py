@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, strategies as st
 
 from whichgpu.engine.plans.room import rounded_up, with_room
@@ -38,6 +39,19 @@ def test_two_percent_beside_a_round_number_has_the_same_far_end() -> None:
                 for share in (0.98, 1, 1.02)
             }
             assert len(ends) == 1
+
+
+def test_a_run_has_room_where_a_little_more_work_ends_in_time_as_well() -> None:
+    """Whether the work or the deadline is stated a little differently."""
+    run = goals()._replace(hours=20.0)
+    ends = []
+    for work in (0.98e9, 1e9, 1.02e9):
+        hours = with_room(run, rate_stated=False, work=work).hours
+        assert hours is not None
+        assert hours < 20
+        ends.append(hours / work)
+    assert max(ends) == pytest.approx(min(ends))
+    assert with_room(goals(), rate_stated=False, work=1e9).hours is None
 
 
 def test_of_a_stated_rate_tokens_are_judged_by_what_is_borne() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
 from whichgpu.engine.catalogue.model import Gpu, ModelSpec
@@ -194,6 +197,25 @@ def test_a_sparse_model_of_unknown_make_uses_a_tenth():
     assert job.active_params_b == 60.0
     assert job.shape is not None
     assert job.shape.moe
+
+
+@pytest.mark.parametrize("context", [2048, 4096, 8192, 32768, 131072])
+def test_prompts_that_nobody_states_are_the_same_with_two_percent_more_context(context: int) -> None:
+    def asked(tokens: float, **facts: Any) -> int:
+        stated = {"task": "inference", "param_count_b": 8, "context_tokens": round(tokens), **facts}
+        return job_from_facts(stated, None).input_tokens
+
+    assert asked(context) == context - min(512, context // 4)
+    assert {asked(context * share) for share in (0.98, 1, 1.02)} == {asked(context)}
+    assert asked(1.02 * context, input_tokens=1000) == 1000
+    assert asked(1.1 * context) > asked(context)
+
+
+@given(st.integers(1, 10_000_000))
+def test_prompts_that_nobody_states_fill_the_context_to_three_percent(context: int) -> None:
+    job = job_from_facts({"task": "inference", "param_count_b": 8, "context_tokens": context}, None)
+    assert job.context_tokens == context
+    assert abs(job.input_tokens + job.output_tokens - context) <= 0.03 * context + 2
 
 
 def test_a_model_of_components_is_the_sum_of_them():
