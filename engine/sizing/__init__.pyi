@@ -42,8 +42,8 @@ from .rows import (
     ceiling as ceiling,
     rows_of as rows_of,
 )
-from .serving import PIPELINE_SHARE as PIPELINE_SHARE
 from .serving_load import Bearing as Bearing
+from .serving_reserve import PIPELINE_SHARE as PIPELINE_SHARE
 from .speed import JobSpeed as JobSpeed, rows_of_values as rows_of_values
 from .speed_constants import SpeedConstants as SpeedConstants
 from .speed_links import (

@@ -15,7 +15,8 @@ from whichgpu.engine.sizing.layout import Layout
 from whichgpu.engine.sizing.model import MemoryColumns, MemoryEstimate, PartColumn, TermKind
 from whichgpu.engine.sizing.networks import network_memory
 from whichgpu.engine.sizing.rows import Bools, Floats, Rows, rows_of
-from whichgpu.engine.sizing.serving import GIB, granted_gb, kept_free_gb, reserve_of, serving_memory
+from whichgpu.engine.sizing.serving import granted_gb, serving_memory
+from whichgpu.engine.sizing.serving_reserve import GIB, kept_free_gb, reserve_of
 from whichgpu.engine.sizing.states import shards
 from whichgpu.engine.sizing.training import training_memory
 from whichgpu.engine.sizing.versions import older

@@ -11,7 +11,7 @@ from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import PartColumn, total_gb
 from whichgpu.engine.sizing.rows import Rows
-from whichgpu.engine.sizing.serving import GIB, reserve_of
+from whichgpu.engine.sizing.serving_reserve import GIB, reserve_of
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.sharing import cached_bytes_per_sequence
 from whichgpu.engine.sizing.states import shards, state_bytes

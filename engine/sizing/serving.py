@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from whichgpu.engine.sizing.constants import EngineReserve, EngineStep, WeightFormat, sizing_constants
+from whichgpu.engine.sizing.constants import EngineReserve, WeightFormat, sizing_constants
 from whichgpu.engine.sizing.encoders import passing_gb
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
@@ -22,6 +22,7 @@ from whichgpu.engine.sizing.serving_plain import (
     prompt_logits_left_open_gb,
     scores_gb,
 )
+from whichgpu.engine.sizing.serving_reserve import GIB, kept_ends, kept_free_gb, reserve_of
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.sharing import (
     cached_bytes_per_sequence,
@@ -30,12 +31,8 @@ from whichgpu.engine.sizing.sharing import (
     routed_params,
     stage_params,
 )
-from whichgpu.engine.sizing.versions import version_numbers
 
 
-GIB = 1.073741824  # decimal GB
-#: 1.89 GiB kept free on one stage falls to 1.10 and 1.05 on two and four (llm-d-planner, vLLM 0.19 report).
-PIPELINE_SHARE = 0.57
 #: Formats that several quantisers write, some of them for embedding and head too.
 _OF_SEVERAL = frozenset({"int8", "int4", "nf4", "nf4-dq", "fp4"})
 
@@ -131,7 +128,7 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
     low, high, reason = _band(
         shape,
         reserve,
-        kept=_kept_ends(job, shape, rows, reserve),
+        kept=kept_ends(job, shape, rows, reserve),
         bytes_per=weight.body,
         weights=weights,
         cache=cache,
@@ -169,42 +166,6 @@ def granted_gb(job: Job, usable_gb: Any) -> Any:
         return usable_gb
     reserve = reserve_of(job.engine, job.engine_version)
     return np.minimum(usable_gb, reserve.card_share * usable_gb + reserve.graphs_gib * GIB)
-
-
-def kept_free_gb(job: Job, shape: Shape, rows: Rows) -> Any:
-    """What an engine keeps free for the forward pass and for sampling, in GB."""
-    return _kept_by(reserve_of(job.engine, job.engine_version), job, shape, rows)
-
-
-def _kept_by(reserve: EngineReserve, job: Job, shape: Shape, rows: Rows) -> Any:
-    if reserve.step is not None:
-        free = _step_gb(reserve.step, shape, rows)
-    else:
-        kept = reserve.activation_moe_gib if shape.moe and reserve.activation_moe_gib else reserve.activation_gib
-        free = kept * GIB * np.where(rows.pipeline > 1, PIPELINE_SHARE, 1.0)
-    if reserve.whole_prompts_to is not None and job.context_tokens <= reserve.whole_prompts_to:
-        free = np.maximum(free, _passing_gb(job.context_tokens, shape, rows))
-    return free
-
-
-def _passing_gb(tokens: Any, shape: Shape, rows: Rows) -> Any:
-    """What tokens take as they pass a layer, in GB: only the feed-forward part is split over tensor ranks."""
-    wide = 3.0 * shape.intermediate / rows.tensor
-    if shape.moe:  # A token's copies for its experts and what these answer share their place.
-        answers = 1.0 * shape.experts_per_token * shape.hidden
-        wide = np.maximum(2.0 * shape.intermediate / rows.tensor, answers) + shape.intermediate / rows.tensor
-    return tokens * (wide + 3.0 * shape.hidden) * 2.0 / 1e9
-
-
-def _step_gb(step: EngineStep, shape: Shape, rows: Rows) -> Any:
-    """Peak of an engine's largest step, in GB: of its forward pass, or of sampling, beside what the pass has left.
-
-    Logits are those of the whole vocabulary on every tensor rank; a stage before the last samples nothing.
-    """
-    tokens = np.where(rows.small_card, step.tokens_small, step.tokens)
-    sequences = np.where(rows.small_card, step.sequences_small, step.sequences)
-    sampled = sequences * shape.vocab * step.sampler_bytes + tokens * shape.hidden * 2.0
-    return np.maximum(_passing_gb(tokens, shape, rows), sampled / 1e9 + step.sampler_mib * 1.048576e-3)
 
 
 def _weights_gb(job: Job, shape: Shape, weight: WeightFormat, rows: Rows) -> Any:
@@ -297,32 +258,3 @@ def _loose_ends(job: Job, shape: Shape, weight: WeightFormat, rows: Rows) -> Any
         return 0.0
     ends = stage_params(shape, rows.pipeline)[1]
     return ends * (2.0 - weight.body) / rows.tensor / 1e9
-
-
-def _kept_ends(job: Job, shape: Shape, rows: Rows, reserve: EngineReserve) -> tuple[Any, Any]:
-    """Least and most that an engine keeps free with what lies outside, in GB; over all versions while none is stated.
-
-    A quarter of the sequences is the next usual setting below the default.
-    """
-    if reserve.step is None:
-        low = reserve.low_gib * GIB
-    else:
-        low = 0.25 * _kept_by(reserve, job, shape, rows) + reserve.low_gib * GIB
-    entries = (reserve,) if job.engine_version is not None else sizing_constants().engines.get(job.engine, (reserve,))
-    high: Any = 0.0
-    for entry in entries:
-        computed = 1.1 * _kept_by(entry, job, shape, rows) if entry.step is not None else 0.0
-        high = np.maximum(high, computed + entry.high_gib * GIB)
-    return low, high
-
-
-def reserve_of(engine: str, version: str | None) -> EngineReserve:
-    """The reserve of an engine; without a version, that of the newest one known."""
-    entries = sizing_constants().engines.get(engine) or sizing_constants().engines["vllm"]
-    numbers = version_numbers(version)
-    if numbers is not None:
-        for entry in entries:
-            limit = version_numbers(entry.before)
-            if limit is not None and numbers < limit:
-                return entry
-    return entries[-1]

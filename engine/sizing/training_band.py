@@ -14,7 +14,7 @@ from whichgpu.engine.sizing.layers import score_bytes_per_token
 from whichgpu.engine.sizing.learning import activations_gb, in_pipeline, logits_gb
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, total_gb
 from whichgpu.engine.sizing.rows import Rows
-from whichgpu.engine.sizing.serving import GIB
+from whichgpu.engine.sizing.serving_reserve import GIB
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.states import allocator_share, shards
 from whichgpu.engine.sizing.training_terms import ADAPTERS, ALLOCATOR, CONTEXT, FROZEN, GRADIENTS, OPTIMIZER, WEIGHTS

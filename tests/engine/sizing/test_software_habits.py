@@ -10,7 +10,7 @@ from whichgpu.engine.plans.needs import Needs
 from whichgpu.engine.sizing import Layout, estimate_memory, job_from_facts
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.memory import granted_of
-from whichgpu.engine.sizing.serving import GIB, reserve_of
+from whichgpu.engine.sizing.serving_reserve import GIB, reserve_of
 from whichgpu.engine.sizing.speed_serving import rates_of
 
 
