@@ -122,10 +122,11 @@ class Relations(Invariance):
         return self._looser(facts, times, more=True, sparing=sparing)
 
     def _with_limit(self, facts: Facts, stated: list[str], part: str, figure: str, limit: str) -> Facts:
-        """The facts with a limit a fifth above what the answer has, where none of these is stated."""
+        """The facts with a limit a fifth above what the answer has, where none of these is stated and it may be."""
         plan = None if self._any(facts, stated) else self.ask(facts)["recommendation"]
         value = plan[part].get(figure) if plan else None
-        return {**facts, limit: float(f"{1.2 * value:.3g}")} if value else facts
+        least = self.answers.advisor.vocabulary.facts[limit].min or 0.0
+        return {**facts, limit: float(f"{1.2 * value:.3g}")} if value and 1.2 * value > least else facts
 
     def _any(self, facts: Facts, names: list[str]) -> str | None:
         stated = [name for name in names if facts.get(name)]

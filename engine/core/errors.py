@@ -51,6 +51,10 @@ class WhichgpuError(Exception):
         self.problems: tuple[Problem, ...] = (problems,) if isinstance(problems, Problem) else tuple(problems)
         super().__init__("\n".join(problem.render() for problem in self.problems))
 
+    def __reduce__(self) -> tuple[type[WhichgpuError], tuple[tuple[Problem, ...]]]:
+        """Problems travel between processes, and not the text that is made of them."""
+        return type(self), (self.problems,)
+
 
 class InputError(WhichgpuError):
     """A workload file, a ``--set`` or an answer is wrong."""
