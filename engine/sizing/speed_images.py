@@ -18,7 +18,7 @@ from whichgpu.engine.sizing.networks import feature_elements, kept_for_gradients
 from whichgpu.engine.sizing.rows import Floats, Ints, Rows, ceiling
 from whichgpu.engine.sizing.speed_coders import beside_steps, convolving
 from whichgpu.engine.sizing.speed_constants import speed_constants
-from whichgpu.engine.sizing.speed_kernels import starting_s
+from whichgpu.engine.sizing.speed_kernels import starting_s, with_starts
 from whichgpu.engine.sizing.speed_peaks import serving_precisions, training_precisions
 from whichgpu.engine.sizing.training_time import product_use
 
@@ -71,7 +71,7 @@ def training_run(
     """
     # Forward, two backward products; recomputation does the forward again.
     passes = (4.0 if job.checkpointing == "full" else 3.0) * (2 / 3 if job.peft else 1.0)
-    micro = np.maximum(rows.batch * flops * passes / rate + passing, starting)
+    micro = with_starts(rows.batch * flops * passes / rate + passing, starting)
     samples_per_s = rows.batch * rows.count / micro
     batch = rows.batch * rows.count * (job.gradient_accumulation or 1)
     values = {"samples_per_s": samples_per_s, "step_s": batch / samples_per_s}

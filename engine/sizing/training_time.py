@@ -16,7 +16,7 @@ from whichgpu.engine.sizing.learning import bytes_of_a_logit
 from whichgpu.engine.sizing.rows import Floats, Ints, Rows
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.speed_constants import speed_constants
-from whichgpu.engine.sizing.speed_kernels import starting_s
+from whichgpu.engine.sizing.speed_kernels import starting_s, with_starts
 from whichgpu.engine.sizing.speed_links import Split, all_reduce_s
 from whichgpu.engine.sizing.speed_peaks import training_precisions
 from whichgpu.engine.sizing.training import expert_spread, splits_models
@@ -61,7 +61,7 @@ def training_values(
     micro = tokens * each / (rows.tensor * rows.pipeline) / _filled(job, rows.count, tokens, pick)
     if not splits_models(job):  # Megatron's kernels are fused.
         adapted = shape.layers * len(job.lora_targets) if job.peft else 0
-        micro = np.maximum(micro, starting_s(job, shape.layers, adapted, pick) / rows.pipeline)
+        micro = with_starts(micro, starting_s(job, shape.layers, adapted, pick) / rows.pipeline)
     micro = micro + _tensor_exchange_s(job, shape, split, tokens) + _expert_exchange_s(job, shape, split, tokens)
     told = _accumulation(job, rows)
     accumulation = _usual_accumulation(job, rows, told, pick)

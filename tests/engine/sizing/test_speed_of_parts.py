@@ -114,9 +114,9 @@ def test_a_step_on_small_pictures_is_as_long_as_its_kernels_take_to_start() -> N
 
     # OpenNN's benchmark: 3,960 images/s eager and 8,433 as a graph, at 32 pixels and 128 a step.
     assert 2_000 < rate(32, 128) < 8_433
-    assert rate(32, 128) == pytest.approx(rate(64, 128))
-    assert rate(32, 256) == pytest.approx(2 * rate(32, 128))
-    assert rate(224, 512) == pytest.approx(rate(224, 1024))
+    assert rate(32, 128) == pytest.approx(rate(64, 128), rel=0.1)
+    assert rate(32, 256) == pytest.approx(2 * rate(32, 128), rel=0.05)
+    assert rate(224, 512) == pytest.approx(rate(224, 1024), rel=0.05)
 
 
 def test_published_rates_are_met() -> None:
@@ -167,7 +167,7 @@ def test_a_step_of_training_a_unet_starts_its_kernels_forth_and_back() -> None:
     for checkpointing, forward in (("none", 1), ("full", 2)):
         step = values(job({**told, "gradient_checkpointing": checkpointing}, "sdxl-base-1.0"))["step_s"]
         kernels = 87 * (known.layer * forward + known.layer_back)
-        assert step == pytest.approx(kernels * known.start_us.value * 1e-6)
+        assert step == pytest.approx(kernels * known.start_us.value * 1e-6, rel=0.02)  # and a little computing
 
 
 def test_adapters_start_kernels_of_their_own() -> None:
@@ -178,7 +178,7 @@ def test_adapters_start_kernels_of_their_own() -> None:
     pictures = {**told, "image_px": 256}
     whole = values(job({**pictures, "task": "full_finetuning"}, "sdxl-base-1.0"))["step_s"]
     tuned = values(job({**pictures, "task": "peft_finetuning", "peft_method": "lora"}, "sdxl-base-1.0"))["step_s"]
-    assert tuned - whole == pytest.approx(8 * 87 * adapter)
+    assert tuned - whole == pytest.approx(8 * 87 * adapter, rel=0.02)
     words = {
         **told,
         "task": "peft_finetuning",
