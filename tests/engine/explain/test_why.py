@@ -67,7 +67,7 @@ def test_the_score_is_the_sum_of_the_points_told(decided: Decided, advisor: Advi
 def test_a_plan_that_is_cheaper_and_faster_is_named_with_what_decided_against_it(
     advisor: Advisor, decide: Callable[..., dict[str, Any]]
 ) -> None:
-    decision = decide(task="peft_finetuning", peft_method="qlora", model_name="qwen3-8b")
+    decision = decide(task="peft_finetuning", peft_method="qlora", model_name="qwen2.5-32b")
     entries = decision["recommendation"]["chosen_over"]
     better = [entry for entry in entries if (entry["cost_ratio"] or 1) < 1 < (entry["speed_ratio"] or 0)]
     told = [step.says for step in explainer(decision, advisor).why().steps if step.says.startswith("not ")]
