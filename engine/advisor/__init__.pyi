@@ -25,9 +25,10 @@ from .api import decide as decide, size as size
 from .contenders import Traits as Traits, traits_of_plan as traits_of_plan
 from .dominance import (
     asks_for_no_more as asks_for_no_more,
-    far_cheaper as far_cheaper,
+    far_better as far_better,
     joins_no_more as joins_no_more,
     keeps_count as keeps_count,
+    most_cost_that_outweighs as most_cost_that_outweighs,
     no_worse as no_worse,
     outweighs_guide as outweighs_guide,
     paid_for_anyway as paid_for_anyway,

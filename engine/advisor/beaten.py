@@ -138,10 +138,8 @@ class Beaten:
     def _able(self, rows: Codes, order: Codes) -> Codes:
         """The plans that stand as high as some of these do and hardly cost more than the costliest, in an order."""
         standing, measures = 2 * self._c.proven + self._c.fallback, self._c.measures
-        more = max(self._objective.dominance_margin, self._objective.guide_hour_share)
-        most = np.fmax.reduce(measures.felt_cost[rows], initial=-np.inf) * (1 + more)
-        costs_no_more = measures.cost <= most
-        able: Flags = np.isin(standing, standing[rows]) & costs_no_more
+        most = np.fmax.reduce(dominance.most_cost_that_outweighs(measures, self._objective)[rows], initial=-np.inf)
+        able: Flags = np.isin(standing, standing[rows]) & (measures.cost <= most)
         found: Codes = order[able[order]]
         return found
 

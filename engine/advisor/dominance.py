@@ -72,11 +72,10 @@ def outweighs_guide(
     It does where it is cheaper and faster by the margin of dominance, or where it saves more than preferences may cost:
     as fast but for that margin and bearing as much, or with fewer cards over PCIe at no worse a balance. So it does
     where another card, or more of what is owned, is sooner by that share, bears as much, and costs no more, of what is
-    owned but for the margin of dominance. A service, and a run of known
-    length, costs what it costs: there that is enough. A job whose length is not stated is compared by the piece of
-    work, which may cost less on a machine that costs several times more an hour: where guides name cards for it, they
-    and their equals stand up to a multiple of the cost. Not so where the other costs hardly more an hour, nor where it
-    is the same card in another count.
+    owned but for the margin of dominance. A service, and a run of known length, costs what it costs: there that is
+    enough. A job whose length is not stated is compared by the piece of work, which may cost less on a machine that
+    costs several times more an hour: where guides name cards for it, they and their equals stand up to a multiple of
+    the cost. Not so where the other costs hardly more an hour, nor where it is the same card in another count.
 
     Args:
         one: cost and time of the first plan.
@@ -105,11 +104,16 @@ def outweighs_guide(
     return (undercuts & ((costlier_an_hour ^ True) | by_many_times)) | (beats & (another_named ^ True))
 
 
-def far_cheaper(one: MeasureColumns, other: MeasureColumns, objective: Objective, mine: Traits, its: Traits) -> Any:
+def most_cost_that_outweighs(other: MeasureColumns, objective: Objective) -> Any:
+    """What a plan that outweighs another may cost at the most: hardly more than that one, as lateness counts."""
+    return other.felt_cost * (1 + max(objective.dominance_margin, objective.guide_hour_share))
+
+
+def far_better(one: MeasureColumns, other: MeasureColumns, objective: Objective, mine: Traits, its: Traits) -> Any:
     """Whether the second plan costs or waits more than a guide's word for it may, beside the first one of another card.
 
-    By the work and by an amount an hour that is worth looking at another card for; the first may be slower, but bears
-    as much, and strikes no worse a balance of cost and time.
+    It costs far more by the work and by an amount an hour that is worth looking at another card for, or answers far
+    later than the first one, which costs hardly more. The first bears as much, and strikes no worse a balance of both.
     """
     return asks_too_much(one, other, objective, mine, its) & strikes_balance(one, other, objective, mine, its)
 

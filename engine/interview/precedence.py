@@ -14,9 +14,10 @@ from whichgpu.engine.advisor import (
     Objective,
     Traits,
     asks_for_no_more,
-    far_cheaper,
+    far_better,
     joins_no_more,
     keeps_count,
+    most_cost_that_outweighs,
     no_worse,
     outweighs_guide,
     paid_for_anyway,
@@ -133,13 +134,13 @@ class Precedence:
             return False
         return its.cost <= mine.cost * (1 - margin) and its.time * (1 + margin) <= mine.time
 
-    def _for_no_more(self, entry: Entrant) -> Iterator[Entrant]:
-        """The plans that cost no more than a plan."""
+    def _for_no_more(self, entry: Entrant, most: float | None = None) -> Iterator[Entrant]:
+        """The plans that cost no more than a plan, or than so much."""
         cost = entry.judged.measures.cost
         if cost is None:
             return
         for other_cost, _, other in self._by_cost:
-            if other_cost > cost:
+            if other_cost > (cost if most is None else most):
                 break
             if other is not entry:
                 yield other
@@ -178,8 +179,9 @@ class Precedence:
         """The plans that stand in for a plan where they are its equals, the one that comes first at the front."""
         if self.objective.stated:
             return []
-        equal = {other.id: self._is_equal(other, entry) for other in self._for_no_more(entry)}
-        found = [other for other in self._for_no_more(entry) if equal[other.id] or self._clearly(other, entry)]
+        able = list(self._for_no_more(entry, most_cost_that_outweighs(self._figures[entry.id], self.objective)))
+        equal = {other.id: self._is_equal(other, entry) for other in able}
+        found = [other for other in able if equal[other.id] or self._clearly(other, entry)]
         found = [other for other in found if self._may_put_out(other, entry)[0]]
         bus = {other.id: self._traits[other.id].pcie_gpus for other in found}
         slower = {other.id: equal[other.id] and not self._is_equal(other, entry, slower=False) for other in found}
@@ -193,6 +195,7 @@ class Precedence:
         return found + later
 
     def _equals_beating(self, entry: Entrant) -> Iterator[Entrant]:
+        """The plans of equal standing that are clearly cheaper and faster than a plan."""
         mine = self._traits[entry.id]
         for other in self.faster_for_less(entry):
             if stands_as_well(self._traits[other.id], mine, paid_anyway=False):
@@ -210,7 +213,7 @@ class Precedence:
         mine, its = self._traits[entry.id], self._traits[other.id]
         figures = self._figures[other.id], self._figures[entry.id]
         undercuts = outweighs_guide(*figures, self.objective, its, mine, another_named=another_named)
-        undercuts |= slower and far_cheaper(*figures, self.objective, its, mine)
+        undercuts |= slower and far_better(*figures, self.objective, its, mine)
         paid_anyway = paid_for_anyway(*figures, its, mine)
         return bool(undercuts and stands_as_well(its, mine, paid_anyway=paid_anyway))
 
@@ -223,9 +226,8 @@ class Precedence:
     def _outweighs(self, other: Entrant, entry: Entrant) -> tuple[bool, bool]:
         of_one_tier = self.beats(other, entry) if self._clearly(other, entry) else (False, False)
         if not self._is_equal(other, entry):
-            return of_one_tier[0] or (other.id, entry.id) in self._in_turn, of_one_tier[
-                1
-            ] and other.id not in self.leaving
+            may = of_one_tier[0] or (other.id, entry.id) in self._in_turn
+            return may, of_one_tier[1] and other.id not in self.leaving
         places = self.tiers(entry, other).places
         may = all(any(a == b for a, b in pairs) for pairs in places[:2])
         sure = all(a == b for pairs in places[:2] for a, b in pairs) and other.id not in self.leaving

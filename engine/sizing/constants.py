@@ -35,6 +35,14 @@ class EngineStep(FrozenModel):
     sampler_mib: float = 0.0  # whatever the model
 
 
+class StepEnds(FrozenModel):
+    """Ends of what an engine's largest step takes, as shares of what is computed."""
+
+    low: float
+    high: float
+    source: str
+
+
 class EngineReserve(FrozenModel):
     """What a serving engine takes beside weights and KV cache, GiB per GPU."""
 
@@ -249,6 +257,7 @@ class SizingConstants(FrozenModel):
     kv_source: str
     engines: dict[str, tuple[EngineReserve, ...]]
     large_card_gb: Constant
+    engine_step_ends: StepEnds
     plain_code: PlainCode
     joined_caches: Constant
     joined_caches_most: Constant

@@ -10,7 +10,7 @@ from whichgpu.engine.sizing.constants import EngineReserve, EngineStep, sizing_c
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.rows import Rows
 from whichgpu.engine.sizing.shape import Shape
-from whichgpu.engine.sizing.versions import version_numbers
+from whichgpu.engine.sizing.versions import entry_of
 
 
 GIB = 1.073741824  # decimal GB
@@ -24,6 +24,7 @@ def kept_free_gb(job: Job, shape: Shape, rows: Rows) -> Any:
 
 
 def _kept_by(reserve: EngineReserve, job: Job, shape: Shape, rows: Rows) -> Any:
+    """What one version keeps free, in GB."""
     if reserve.step is not None:
         free = _step_gb(reserve.step, shape, rows)
     else:
@@ -55,29 +56,20 @@ def _step_gb(step: EngineStep, shape: Shape, rows: Rows) -> Any:
 
 
 def kept_ends(job: Job, shape: Shape, rows: Rows, reserve: EngineReserve) -> tuple[Any, Any]:
-    """Least and most that an engine keeps free with what lies outside, in GB; over all versions while none is stated.
-
-    A quarter of the sequences is the next usual setting below the default.
-    """
+    """Least and most that an engine keeps free with what lies outside, in GB; of all versions while none is stated."""
+    ends = sizing_constants().engine_step_ends
     if reserve.step is None:
         low = reserve.low_gib * GIB
     else:
-        low = 0.25 * _kept_by(reserve, job, shape, rows) + reserve.low_gib * GIB
+        low = ends.low * _kept_by(reserve, job, shape, rows) + reserve.low_gib * GIB
     entries = (reserve,) if job.engine_version is not None else sizing_constants().engines.get(job.engine, (reserve,))
     high: Any = 0.0
     for entry in entries:
-        computed = 1.1 * _kept_by(entry, job, shape, rows) if entry.step is not None else 0.0
+        computed = ends.high * _kept_by(entry, job, shape, rows) if entry.step is not None else 0.0
         high = np.maximum(high, computed + entry.high_gib * GIB)
     return low, high
 
 
 def reserve_of(engine: str, version: str | None) -> EngineReserve:
     """The reserve of an engine; without a version, that of the newest one known."""
-    entries = sizing_constants().engines.get(engine) or sizing_constants().engines["vllm"]
-    numbers = version_numbers(version)
-    if numbers is not None:
-        for entry in entries:
-            limit = version_numbers(entry.before)
-            if limit is not None and numbers < limit:
-                return entry
-    return entries[-1]
+    return entry_of(sizing_constants().engines.get(engine) or sizing_constants().engines["vllm"], version)

@@ -19,7 +19,7 @@ from whichgpu.engine.sizing.sharing import cached_bytes_per_sequence, expert_sha
 from whichgpu.engine.sizing.speed_constants import EngineSteps, speed_constants
 from whichgpu.engine.sizing.speed_links import Split, all_reduce_s, choose
 from whichgpu.engine.sizing.speed_peaks import is_gguf, is_unpacked, serving_precisions
-from whichgpu.engine.sizing.versions import version_numbers
+from whichgpu.engine.sizing.versions import entry_of, version_numbers
 
 
 class Load(NamedTuple):
@@ -164,17 +164,10 @@ def engine_steps(job: Job) -> EngineSteps:
 @remembered
 def _engine_steps(engine: str, version: str | None) -> EngineSteps:
     engines = speed_constants().engines
-    numbers = version_numbers(version)
     name = engine if engine in engines else "other"
-    if name == "vllm" and numbers is None:
+    if name == "vllm" and version_numbers(version) is None:
         name = "unversioned"
-    entries = engines[name]
-    if numbers is not None:
-        for entry in entries:
-            limit = version_numbers(entry.before)
-            if limit is not None and numbers < limit:
-                return entry
-    return entries[-1]
+    return entry_of(engines[name], version)
 
 
 class Steps(NamedTuple):

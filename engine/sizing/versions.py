@@ -2,7 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
+from typing import Protocol, TypeVar
+
+
+class _ByVersion(Protocol):
+    @property
+    def before(self) -> str | None: ...
+
+
+_Entry = TypeVar("_Entry", bound=_ByVersion)
+
+
+def entry_of(entries: Sequence[_Entry], version: str | None) -> _Entry:
+    """The entry that holds for a version: the first whose ``before`` lies above it, the last where none is.
+
+    Args:
+        entries: the oldest first.
+        version: as stated.
+    """
+    return next((entry for entry in entries if entry.before and older(version, entry.before)), entries[-1])
 
 
 def older(version: str | None, than: str) -> bool:

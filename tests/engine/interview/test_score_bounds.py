@@ -40,9 +40,13 @@ def judged_plan(
     count: int = 1,
     roomy: bool = True,
     lateness: float = 1.0,
+    bears: float | None = None,
+    owned: bool = False,
 ) -> Judged:
     gpu = Gpu(id=name, family=family or name, series=name, name=name, vendor="nvidia", vram_gb=24, segment="datacenter")
-    facts: dict[str, Any] = {} if hourly is None else {"plan.usd_per_hour": hourly}
+    facts: dict[str, Any] = {"plan.owned": owned}
+    facts |= {} if hourly is None else {"plan.usd_per_hour": hourly}
+    facts |= {} if bears is None else {"plan.qps": bears}
     plan = Plan(f"{name}x1", gpu, count, 1, "none", "none", Layout(), None, None, None, Cost(), None, "one card", facts)
     ranked = Ranked(plan, score, (Award("rule", "fit", score),), proven)
     fallbacks, cards, counts = (("rule",) if mark else () for mark in marks)
@@ -103,6 +107,8 @@ def objective_of(*, stated: bool, cost: float = 1, time: float = 1, gain: float 
             st.sampled_from([1, 2]),
             st.sampled_from([True, True, False]),
             st.sampled_from([1.0, 1.0, 1.5, 4.0]),
+            st.sampled_from([None, 1.0, 2.0]),
+            st.sampled_from([False, False, True]),
         ),
         min_size=2,
         max_size=7,
@@ -114,7 +120,17 @@ def objective_of(*, stated: bool, cost: float = 1, time: float = 1, gain: float 
 def test_without_threats_the_front_runner_stays_whoever_drops_out(
     plans: list[
         tuple[
-            tuple[float | None, float | None], float, tuple[bool, bool, bool], bool, str, float | None, int, bool, float
+            tuple[float | None, float | None],
+            float,
+            tuple[bool, bool, bool],
+            bool,
+            str,
+            float | None,
+            int,
+            bool,
+            float,
+            float | None,
+            bool,
         ]
     ],
     stated: bool,
@@ -134,8 +150,12 @@ def test_without_threats_the_front_runner_stays_whoever_drops_out(
             count=count,
             roomy=roomy,
             lateness=lateness,
+            bears=bears,
+            owned=owned,
         )
-        for index, (figures, score, marks, proven, family, hourly, count, roomy, lateness) in enumerate(plans)
+        for index, (figures, score, marks, proven, family, hourly, count, roomy, lateness, bears, owned) in enumerate(
+            plans
+        )
     ]
     ordered = chosen_of(judged, objective)
     # That the first by evidence may drop out is looked at where the rounds are made (`at_risk`).
@@ -173,3 +193,15 @@ def test_a_rival_that_only_a_leaving_plan_beats_is_a_threat() -> None:
     threats = rivalry_of(ordered, {"beaterx1"}, objective).threats
     assert [(threat.plan, set(threat.causes)) for threat in threats] == [("beatenx1", {"fact of beaterx1"})]
     assert not [threat for threat in rivalry_of(ordered, set(), objective).threats if threat.causes]
+
+
+def test_a_costlier_plan_that_stands_in_since_it_is_far_sooner_is_a_threat_where_it_may_come_or_go() -> None:
+    objective = objective_of(stated=False)
+    named = judged_plan("named", (1.0, 4.0), 3, (False, True, False), bears=1.0)
+    sooner = judged_plan("sooner", (1.2, 1.5), 1, bears=1.0)
+    soonest = judged_plan("soonest", (1.2, 1.2), 1, bears=1.0)
+    for plans, leaving in (([named, sooner], "soonerx1"), ([named, sooner, soonest], "soonestx1")):
+        ordered = chosen_of(plans, objective)
+        assert (ordered[0].ranked.plan.id, ordered[0].standing.stands_in_for) == (leaving, "namedx1")
+        threats = rivalry_of(ordered, {leaving}, objective).threats
+        assert {f"fact of {leaving}"} in [set(threat.causes) for threat in threats]
