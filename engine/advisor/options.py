@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 
 Loosening = Literal["more", "less"]
-Kind = Literal["precision", "spot", "place", "card", "target", "budget", "load", "objective", "commitment", "owned"]
+Kind = Literal[
+    "precision", "offload", "spot", "place", "card", "target", "budget", "load", "objective", "commitment", "owned"
+]
 
 #: Facts that say what the work is. Without them it would be other work.
 THE_WORK = frozenset({"task", "model_name", "model_family", "param_count_b", "model_size_class", "peft_method"})
@@ -46,6 +48,8 @@ class TradeOffSettings(FrozenModel):
     narrowing: tuple[str, ...]
     places: tuple[str, ...]
     cards: tuple[str, ...]  # facts that say which cards are allowed
+    offloads: tuple[str, ...]  # facts that let a job fit fewer or smaller cards, slowly
+    offload_least_speed: float  # share of the answer's speed below which that is no option
 
 
 class Option(Struct, frozen=True):
@@ -78,6 +82,7 @@ def options_of(
     """
     facts, vocabulary = outcome.intake.facts, context.vocabulary
     options = list(_precisions(facts, settings, vocabulary))
+    options += _offloads(outcome, given, settings)
     if _may_be_interrupted(facts):
         options.append(Option("spot", "interruptible", (True,)))
     options += [Option("place", name, (None,)) for name in settings.places if name in given]
@@ -97,6 +102,20 @@ def _precisions(facts: Facts, settings: TradeOffSettings, vocabulary: Vocabulary
         values = lower.get(str(facts.get(fact)), ()) if fact in vocabulary.facts else ()
         if values:
             yield Option("precision", fact, tuple(values))
+
+
+def _offloads(outcome: Outcome, given: Mapping[str, Value], settings: TradeOffSettings) -> Iterator[Option]:
+    """What lets a job fit, where nothing does or what is owned is not the answer; and its end, where it was stated.
+
+    Else nobody should get a job so slow unasked.
+    """
+    answer = outcome.chosen
+    wanted = answer is None or ("gpus_owned" in given and answer.ranked.plan.cost.origin != "owned")
+    for name in settings.offloads:
+        if given.get(name) is True:
+            yield Option("offload", name, (None,))
+        elif wanted and name not in given:
+            yield Option("offload", name, (True,))
 
 
 def _may_be_interrupted(facts: Facts) -> bool:

@@ -53,7 +53,8 @@ def trade_offs(
 ) -> tuple[TradeOff, ...]:
     """What would be clearly cheaper or faster than the answer, the largest gain by its objective first.
 
-    Where no plan qualifies: what would let one, and which.
+    Before all stands what would put to use cards that are owned and idle. Where no plan qualifies: what would let one,
+    and which.
 
     Args:
         context: what the answer was decided with.
@@ -71,7 +72,7 @@ def trade_offs(
     least = 1 + settings.least_gain
     found = list(_owned(outcome, answer, least))
     found += [entry for entry in _commitments(outcome, answer) if entry.clear_by >= least]
-    search = _Search(context, given, outcome, answer, objectives, settings.most_decisions)
+    search = _Search(context, given, outcome, answer, objectives, settings, settings.most_decisions)
     options = options_of(outcome, given, objectives, settings, context)
     # Those of the objective are tried last and always.
     reserved = sum(option.kind == "objective" for option in options)
@@ -79,7 +80,9 @@ def trade_offs(
         found += search.gains(option, least, keep=0 if option.kind == "objective" else reserved)
 
     def order(entry: TradeOff) -> tuple[object, ...]:
-        return (-entry.gain(outcome.objective), -entry.clear_by, entry.kind, entry.fact or "", entry.plan.id)
+        # What would put to use what stands there is what its owner looks for.
+        idle = entry.plan.cost.origin == "owned" != answer.ranked.plan.cost.origin
+        return (not idle, -entry.gain(outcome.objective), -entry.clear_by, entry.kind, entry.fact or "", entry.plan.id)
 
     distinct: dict[tuple[object, ...], TradeOff] = {}  # One change of a fact and plan is said once.
     for entry in sorted(found, key=order):
@@ -121,6 +124,7 @@ class _Search:
     outcome: Outcome
     answer: Judged
     objectives: Mapping[str, Objective]
+    settings: TradeOffSettings
     left: int
 
     def gains(self, option: Option, least: float, *, keep: int) -> list[TradeOff]:
@@ -157,6 +161,8 @@ class _Search:
         if option.kind == "load" and best.ranked.plan.id == self.answer.ranked.plan.id:
             return None  # The same plan at the same price for less work is nothing to choose.
         entry = beside(option.kind, best, self.answer)
+        if option.kind == "offload" and (entry.speed_ratio or 1.0) < self.settings.offload_least_speed:
+            return None
         if option.kind == "spot":
             unchanged = beside("spot", self.answer, self.answer)
             entry = min((_on_spot(entry), _on_spot(unchanged)), key=lambda each: each.cost_ratio or 1.0)

@@ -46,6 +46,7 @@ def gpu_facts(gpu: Gpu) -> dict[str, Value]:
         "gpu.nvlink": gpu.link in {"nvlink", "nvlink-bridge"},
         "gpu.mig": gpu.mig_max > 0,
         "gpu.ecc": gpu.ecc,
+        "gpu.unified_memory": gpu.unified_memory,
         "gpu.tdp_w": gpu.tdp_w,
         "gpu.buy_usd": gpu.buy_usd,
         "gpu.retail_available": gpu.retail,

@@ -59,6 +59,8 @@ class Gpu(FrozenModel):
     link_domain: int | None = None  # how many GPUs one fast-link domain holds
     node_gpus: int = 8  # how many fit one node
     pcie_gen: float | None = None
+    host_gbs: float | None = None  # one way between its memory and the host's, where that is no PCIe
+    unified_memory: bool = False  # its memory is the host's
     tdp_w: float | None = None
     mig_max: int = 0
     mig_profiles: tuple[str, ...] = ()

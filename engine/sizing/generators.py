@@ -106,6 +106,13 @@ def generator_of(job: Job) -> Generator:
     return Generator(denoiser, text, vae or known.vae_b.value, width, depth, patch, compressed, traced)
 
 
+def fetched_gb(job: Job) -> float:
+    """GB that pass to the GPU for a batch of pictures while each part waits in the memory of the host for its turn."""
+    generator, weights = generator_of(job), sizing_constants().weights
+    denoiser = generator.denoiser_b * weights[job.weight_precision].body
+    return denoiser + generator.text_b * _text_bytes(job, generator) + generator.vae_b * 2.0
+
+
 def tokens_of(job: Job, generator: Generator) -> float:
     """Tokens that the denoiser sees for one sample: patches of the latent frames, and the prompt."""
     frames = 1.0

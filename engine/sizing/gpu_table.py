@@ -10,6 +10,8 @@ import numpy as np
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import Pick, column_of_numbers, named
 from whichgpu.engine.sizing.rows import Bools, Floats, Ints
+from whichgpu.engine.sizing.speed_constants import speed_constants
+from whichgpu.engine.sizing.speed_links import host_link_gbs
 from whichgpu.engine.sizing.speed_peaks import (
     Peak,
     bandwidth_use,
@@ -66,6 +68,11 @@ class GpuTable:
     def bandwidth_in_reach(self, pick: Pick) -> Floats:
         """Memory bandwidth that decoding reaches, in bytes per second."""
         return self.bandwidth() * self.column(("bandwidth_use", pick), lambda gpu: bandwidth_use(gpu).at(pick))
+
+    def host_bandwidth(self, pick: Pick) -> Floats:
+        """What comes to each GPU from the memory of the host, in bytes per second."""
+        share = speed_constants().offload.bus_share.at(pick)
+        return self.column(("host_bandwidth", pick), lambda gpu: host_link_gbs(gpu) * 1e9 * share)
 
     def unpacking(self, pick: Pick) -> Floats:
         """Share of the rate of products that kernels reach which unpack their weights."""

@@ -192,6 +192,13 @@ class DiffusionSpeed(FrozenModel):
     prompt_tokens: Banded
 
 
+class OffloadSpeed(FrozenModel):
+    """What waits in the memory of the host."""
+
+    bus_share: Banded
+    host_memory_gbs: Banded
+
+
 class SpeedConstants(FrozenModel):
     """Everything in ``knowledge/speed.yaml``."""
 
@@ -210,6 +217,7 @@ class SpeedConstants(FrozenModel):
     pcie_gbs: dict[int, float]
     pcie_default_gen: int
     no_peer_copy_share: float
+    offload: OffloadSpeed
     node_links: dict[str, NodeLinkUse]
 
 

@@ -12,7 +12,9 @@ from whichgpu.engine.sizing.composed import composed_network
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.demand import Demand
 from whichgpu.engine.sizing.generator_parts import traced_denoiser
+from whichgpu.engine.sizing.generators import fetched_gb, generator_of
 from whichgpu.engine.sizing.gpu_table import GpuTable
+from whichgpu.engine.sizing.host_traffic import beside_a_micro_batch_s
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.networks import feature_elements, kept_for_gradients_gb
 from whichgpu.engine.sizing.rows import Floats, Ints, Rows, ceiling
@@ -43,7 +45,10 @@ def image_values(
         # Of three passes: a recomputed one is a fourth.
         starting = speed_constants().vision.training_start_ms.at(TURNED[pick]) / 1e3
         starting *= 4.0 / 3.0 if job.checkpointing == "full" else 1.0
-        values = training_run(job, rate, flops, rows, starting, _kept_passing_s(job, table, which, rows, pick))
+        passing = _kept_passing_s(job, table, which, rows, pick)
+        bus, params = table.host_bandwidth(pick)[which], 1e9 * (job.params_b or 0.0)
+        passing = passing + beside_a_micro_batch_s(job, rows, params, passing, bus, pick)
+        values = training_run(job, rate, flops, rows, starting, passing)
         return {"samples_per_s": values["samples_per_s"], "images_per_s": values["samples_per_s"], **values}
     each = np.maximum(flops / rate, _passing_s(job, table, pick)[which])
     # Pictures pass one by one: those of a batch take as long together. Each goes to a copy that is free.
@@ -90,7 +95,9 @@ def _diffusion_values(job: Job, table: GpuTable, which: Ints, rows: Rows, demand
     if job.training:
         # A trainer has no guidance, and its text encoders and autoencoder have done their work beforehand.
         started = starting_s(job, denoiser.layers, denoiser.adapted if job.peft else 0.0, pick)
-        values = training_run(job, 1.0 / computing, 1.0, rows, started)
+        bus, params = table.host_bandwidth(pick)[which], 1e9 * generator_of(job).denoiser_b
+        beside = beside_a_micro_batch_s(job, rows, params, 3.0 * rows.batch * computing, bus, pick)
+        values = training_run(job, 1.0 / computing, 1.0, rows, started, beside)
         return {"samples_per_s": values["samples_per_s"], "images_per_s": values["samples_per_s"], **values}
     passes = (model.guidance_passes if model else None) or diffusion.guidance_passes.value
     steps = 1.0 * job.denoising_steps if job.denoising_steps else diffusion.steps.at(TURNED[pick])
@@ -100,10 +107,13 @@ def _diffusion_values(job: Job, table: GpuTable, which: Ints, rows: Rows, demand
         most = np.maximum(most, starting / computing)
     frames = job.frames if job.family == "diffusion_video" else 1
     beside = beside_steps(job, table, which, passes, _pixels_of(job), frames, pick)
+    fetching = fetched_gb(job) * 1e9 / table.host_bandwidth(pick)[which] if job.cpu_offload else 0.0
+
+    def batch_s(batch: Any) -> Any:
+        return steps * np.maximum(passes * batch * computing, starting) + beside(batch) + fetching
+
     # A picture takes seconds, so that a queue feeds all copies.
-    server = BatchServer(
-        lambda batch: steps * np.maximum(passes * batch * computing, starting) + beside(batch), most, 0.0, rows.count
-    )
+    server = BatchServer(batch_s, most, 0.0, rows.count)
     values = batch_values(server, rows.count, rows.batch, demand)
     values["steps_per_s"] = values["samples_per_s"] * steps
     if job.family == "diffusion_image":

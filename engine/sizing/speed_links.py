@@ -44,9 +44,22 @@ def _link_speed(link: str, link_gbs: float | None, pcie_gen: float | None, consu
     elif use.gbs is not None:
         wire = use.gbs
     else:
-        wire = constants.pcie_gbs.get(int(pcie_gen or constants.pcie_default_gen), constants.pcie_gbs[4])
+        wire = _slot_gbs(pcie_gen)
     peer = constants.no_peer_copy_share if link == "pcie" and consumer else 1.0
     return LinkSpeed(wire * use.share * peer, use.latency_us * 1e-6)
+
+
+def _slot_gbs(pcie_gen: float | None) -> float:
+    """GB/s one way of a slot of sixteen lanes."""
+    constants = speed_constants()
+    return constants.pcie_gbs.get(int(pcie_gen or constants.pcie_default_gen), constants.pcie_gbs[4])
+
+
+def host_link_gbs(gpu: Gpu) -> float:
+    """The wire between the memory of the host and the GPU, in GB/s one way; infinite where the two are one."""
+    if gpu.unified_memory:
+        return float("inf")
+    return gpu.host_gbs or _slot_gbs(gpu.pcie_gen)
 
 
 class Network(NamedTuple):
@@ -98,6 +111,11 @@ def all_reduce_s(payload_bytes: Any, ranks: Any, speed: LinkSpeed) -> Any:
     """Seconds of one all-reduce over ``ranks``: a ring moves 2 (n - 1) / n of the payload through every link."""
     time = speed.latency_s + 2.0 * (ranks - 1) / ranks * payload_bytes / (speed.gbs * 1e9)
     return np.where(ranks > 1, time, 0.0)
+
+
+def unhidden_s(computing: Any, passing: Any, overlap: Any) -> Any:
+    """The part of what passes over a link that computation does not hide, of which it hides a share at the most."""
+    return np.where(passing > 0, np.maximum(passing - computing, (1.0 - overlap) * passing), 0.0)
 
 
 class Split(NamedTuple):

@@ -48,6 +48,7 @@ class Rates(NamedTuple):
     """What GPUs deliver to this job, per second, as columns, and the engine's own times in seconds."""
 
     bandwidth: Floats
+    weights: Floats  # bandwidth at which weights are read: of the bus, where they wait in the memory of the host
     prefill: Floats
     decode: Floats
     launch_floor: float
@@ -62,7 +63,9 @@ class Rates(NamedTuple):
 
     def take(self, which: Ints) -> Rates:
         """Those of some GPUs, by their positions."""
-        return self._replace(bandwidth=self.bandwidth[which], prefill=self.prefill[which], decode=self.decode[which])
+        own = (self.bandwidth, self.weights, self.prefill, self.decode)
+        bandwidth, weights, prefill, decode = (column[which] for column in own)
+        return self._replace(bandwidth=bandwidth, weights=weights, prefill=prefill, decode=decode)
 
 
 def beside(slow: Rates, fast: Rates) -> Rates:
@@ -139,6 +142,7 @@ def rates_of(job: Job, table: GpuTable, pick: Pick = "value") -> Rates:
     eager = serving.eager_moe_layer_us if moe else serving.eager_layer_us
     found = Rates(
         bandwidth=bandwidth,
+        weights=np.minimum(bandwidth, table.host_bandwidth(pick)) if job.cpu_offload else bandwidth,
         prefill=products * share.at(pick),
         decode=products * serving.decode_share.at(pick),
         launch_floor=floor * 1e-6 * (1.0 if pick == "value" else slower),
@@ -231,8 +235,8 @@ def steps_of(load: Load, rates: Rates, split: Split) -> Steps:
     host = load.layers * (rates.per_layer + (rates.per_moe_layer if moe else 0.0)) + rates.per_step
     fixed, per_token = _exchange_s(load, rates, split)
     found = Steps(
-        weights=load.shared_bytes / rates.bandwidth * drafting,
-        experts=load.expert_bytes / rates.bandwidth * drafting,
+        weights=load.shared_bytes / rates.weights * drafting,
+        experts=load.expert_bytes / rates.weights * drafting,
         expert_share=load.expert_share if moe else 1.0,
         sparse=moe,
         cache=load.cache_bytes / rates.bandwidth * drafting,
@@ -286,7 +290,7 @@ def _exchange_s(load: Load, rates: Rates, split: Split) -> tuple[Any, Any]:
 def pass_s(load: Load, rates: Rates, split: Split, tokens: Any) -> Any:
     """Seconds until so many tokens have passed through each replica and nothing is decoded beside them."""
     arithmetic = load.prefill_flops / rates.prefill
-    memory = (load.shared_bytes + load.expert_bytes) / rates.bandwidth
+    memory = (load.shared_bytes + load.expert_bytes) / rates.weights
     busy = np.maximum(np.maximum(arithmetic, memory), load.layers * rates.launch_floor)
     fixed, per_token = _exchange_s(load, rates, split)
     return busy + fixed + per_token * tokens

@@ -185,6 +185,11 @@ def splits_models(job: Job) -> bool:
     return habits is not None and not habits.shards_weights
 
 
+def weights_stay(job: Job, rows: Rows) -> Any:
+    """Where offload takes optimizer state alone to the host: below ZeRO's third stage, and as Megatron does."""
+    return rows.sharded("zero1", "zero2") | splits_models(job)
+
+
 def _frozen(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> None:
     """The base model under adapters, in its own format."""
     tensor = rows.tensor
@@ -276,7 +281,7 @@ def trained_states(job: Job, block: Block, rows: Rows, parts: list[PartColumn]) 
     if job.cpu_offload:
         # Below the third stage only optimiser state and master weights wait in host memory. Above it two layers are on
         # the GPU at a time, with their weights and gradients.
-        stay = rows.sharded("zero1", "zero2") | (habits is not None and not habits.shards_weights)
+        stay = weights_stay(job, rows)
         # DeepSpeed keeps further layers gathered.
         both = per.weights + per.gradients
         two = np.minimum(block.params, 2.0 * block.largest) * both

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from whichgpu.engine.core import TURNED, Pick, as_number
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.gpu_table import GpuTable, Peaks
+from whichgpu.engine.sizing.host_traffic import fetched_s, host_step_s
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layers import layer_bytes_per_token
 from whichgpu.engine.sizing.learning import bytes_of_a_logit
@@ -17,7 +18,7 @@ from whichgpu.engine.sizing.rows import Floats, Ints, Rows
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_kernels import starting_s, with_starts
-from whichgpu.engine.sizing.speed_links import Split, all_reduce_s
+from whichgpu.engine.sizing.speed_links import Split, all_reduce_s, unhidden_s
 from whichgpu.engine.sizing.speed_peaks import training_precisions
 from whichgpu.engine.sizing.training import expert_spread, splits_models
 
@@ -68,7 +69,12 @@ def training_values(
     bubble = 1.0 + (rows.pipeline - 1) / (accumulation * _interleaved(job, shape, rows))
     step = micro * accumulation * bubble
     step = step + _unhidden_s(step, _data_exchange_s(job, shape, split, accumulation), split, pick)
-    step = step + _optimizer_s(job, shape, table.bandwidth()[which], rows)
+    if job.cpu_offload:
+        trained, bus = _trained_params(job, shape), table.host_bandwidth(pick)[which]
+        fetching = fetched_s(job, rows, shape.params, trained, accumulation, bus)
+        step = step + _unhidden_s(step, fetching, split, pick) + host_step_s(rows, trained, split.per_node, pick)
+    else:
+        step = step + _optimizer_s(job, shape, table.bandwidth()[which], rows)
     # A step is of what is told; that it goes on for as long as is usual keeps exchanges apart, not steps together.
     step = step * told / accumulation
     batch = rows.batch * told * (rows.data / job.context_parallel)
@@ -252,7 +258,7 @@ def _unhidden_s(computing: Any, exchanging: Any, split: Split, pick: Pick) -> An
     # Copies over PCIe share the bus with the loader and the host.
     on_the_bus = (split.link.latency_s > 2e-5) & (split.node.latency_s == 0)
     overlap = speed_constants().training.overlap.at(pick) * np.where(on_the_bus, 0.6, 1.0)
-    return np.where(exchanging > 0, np.maximum(exchanging - computing, (1.0 - overlap) * exchanging), 0.0)
+    return unhidden_s(computing, exchanging, overlap)
 
 
 def _optimizer_s(job: Job, shape: Shape, bandwidth: Floats, rows: Rows) -> Any:

@@ -50,12 +50,13 @@ def trade_off_sentence(entry: TradeOff, outcome: Outcome, vocabulary: Vocabulary
     price += " if it is bought" if entry.plan.cost.origin == "purchase" and price else ""
     ratios = [ratio_words(entry.cost_ratio, of_cost=True), ratio_words(entry.speed_ratio, of_cost=False)]
     beside = ", ".join(words for words in ratios if words)
-    after = f" {_AFTER[entry.kind]}" if entry.kind in _AFTER else ""
+    after = f" {_AFTER[entry.kind]}" if entry.kind in _AFTER and (entry.fact is None or entry.value is not None) else ""
     return f"{_lead(entry, outcome, vocabulary)}: {plan}{price}{', ' if beside else ''}{beside}.{after}"
 
 
 _AFTER = {
     "precision": "Test first whether the quality suffices.",
+    "offload": "The system needs memory for what the cards do not hold.",
     "spot": "It can be taken away at any time.",
     "commitment": "Every hour of the term is paid for.",
 }
@@ -72,6 +73,9 @@ def _lead(entry: TradeOff, outcome: Outcome, vocabulary: Vocabulary) -> str:
             return "On what you own" if entry.plan.cost.origin == "owned" else "What more would buy"
         case "spot":
             return "If it may be interrupted"
+        case "offload" if entry.fact:
+            label = vocabulary.facts[entry.fact].label or entry.fact
+            return f"Without {label}" if entry.value is None else f"With {label}"
         case _:
             return _changed(entry, outcome, vocabulary)
 

@@ -154,6 +154,42 @@ def test_beside_another_answer_stands_what_is_owned(advisor: Advisor) -> None:
     assert [entry.plan.cost.origin for entry in of_kind(found, "owned")] == ["owned"]
 
 
+IDLE = {
+    "task": "peft_finetuning",
+    "peft_method": "qlora",
+    "model_name": "llama-3.3-70b",
+    "gpus_owned": ["nvidia-rtx-4090:2"],
+    "seq_len_tokens": 2048,
+}
+
+
+def test_offload_is_offered_where_it_puts_idle_cards_to_use(advisor: Advisor) -> None:
+    first = decided(advisor, IDLE).trade_offs()[0]
+    assert (first.kind, first.fact, first.value) == ("offload", "cpu_offload", True)
+    assert first.plan.cost.origin == "owned"
+    assert first.speed_ratio is not None
+    assert first.speed_ratio < 1
+
+
+def test_who_offloads_is_told_what_doing_without_brings(advisor: Advisor) -> None:
+    found = of_kind(decided(advisor, {**IDLE, "cpu_offload": True}).trade_offs(), "offload")
+    assert [entry.value for entry in found] == [None]
+    assert found[0].plan.cost.origin != "owned"
+
+
+def test_nobody_else_is_offered_offload(advisor: Advisor) -> None:
+    rented = {name: value for name, value in IDLE.items() if name != "gpus_owned"}
+    for facts in (rented, {**IDLE, "cpu_offload": False}, SERVICE, OWNED):
+        assert not any(option.kind == "offload" for option in options(advisor, facts))
+
+
+def test_offload_that_nobody_would_wait_for_is_no_option(advisor: Advisor) -> None:
+    service = {"task": "inference", "model_name": "deepseek-r1", "gpus_owned": ["nvidia-a100-80gb-sxm:8"]}
+    decision = decided(advisor, {**service, "concurrency": 8})
+    assert any(option.kind == "offload" for option in options(advisor, {**service, "concurrency": 8}))
+    assert of_kind(decision.trade_offs(), "offload") == []
+
+
 def test_no_more_decisions_than_allowed(advisor: Advisor, monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
     plain = tradeoffs.round_on
@@ -202,7 +238,7 @@ def test_settings_name_facts_and_values_of_the_vocabulary(advisor: Advisor) -> N
         for fact, lower in ladder.items():
             assert {*lower, *(value for values in lower.values() for value in values)} <= set(facts[fact].choices)
     limits = [*settings.targets, *settings.budgets, *settings.loads]
-    assert {*limits, *settings.places, *settings.narrowing, *settings.cards} <= facts.keys()
+    assert {*limits, *settings.places, *settings.narrowing, *settings.cards, *settings.offloads} <= facts.keys()
 
 
 def test_less_work_for_the_same_plan_is_no_option(advisor: Advisor) -> None:
