@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from whichgpu.engine.core import TURNED, Pick
 from whichgpu.engine.sizing.batching import BatchServer, batch_values
@@ -219,9 +220,11 @@ def _kept_passing_s(job: Job, table: GpuTable, which: Ints, rows: Rows, pick: Pi
     """Seconds in which what a micro-batch keeps passes through memory, as often as in language models.
 
     Convolutions, norms and activations read and write maps: on cards whose products are fast that is most of the time.
+    Whether maps are kept or made anew, they pass through memory; made anew, as often as a forward pass more.
     """
     passes = speed_constants().training.memory_passes.at(TURNED[pick])
-    kept = kept_for_gradients_gb(job, rows.batch) * 1e9
+    passes *= 4.0 / 3.0 if job.checkpointing == "full" else 1.0
+    kept = kept_for_gradients_gb(replace(job, checkpointing="none"), rows.batch) * 1e9
     return np.nan_to_num(passes * kept / table.bandwidth_in_reach(pick)[which])
 
 

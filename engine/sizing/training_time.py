@@ -202,9 +202,10 @@ def product_use(table: GpuTable, which: Ints | slice, wide: Peaks, pick: Pick) -
 def _filled(job: Job, count: Ints, tokens: Ints, pick: Pick) -> Any:
     """What short micro-batches, quantised weights and great numbers of GPUs leave of the rate."""
     training = speed_constants().training
-    half = training.half_tokens_qlora if job.kind == "qlora" else training.half_tokens
+    unpacks = job.peft and sizing_constants().weights[job.weight_precision].body < 2.0
+    half = training.half_tokens_qlora if unpacks else training.half_tokens
     filled = tokens / (tokens + {"value": half.value, "low": half.high, "high": half.low}[pick])
-    if job.kind == "qlora":
+    if unpacks:
         filled = filled * training.qlora_share.at(pick)
     doublings = np.log2(np.maximum(1.0, count / training.scale_from_gpus.value))
     return filled * np.maximum(0.3, 1.0 - training.scale_loss_per_doubling.value * doublings)

@@ -226,6 +226,18 @@ def test_adapters_train_faster_and_recomputation_costs() -> None:
 def test_quantised_bases_train_slower_than_plain_ones() -> None:
     lora, qlora = (learn(task="peft_finetuning", peft_method=method)["tokens_per_s"] for method in ("lora", "qlora"))
     assert qlora < lora
+    stated = learn(task="peft_finetuning", peft_method="lora", weight_precision="nf4-dq")["tokens_per_s"]
+    assert stated == pytest.approx(qlora, rel=0.01)  # The same by another name, but for the usual rank.
+
+
+@pytest.mark.parametrize("model", ["resnet-50", "faster-rcnn-r50-fpn", "vit-base-patch16-224"])
+def test_what_networks_of_pictures_make_anew_passes_through_memory_all_the_same(model: str) -> None:
+    facts: Facts = {"task": "pretraining", "batch_size_per_gpu": 16}
+    kept, some, anew = (
+        values(job({**facts, "gradient_checkpointing": how}, model), A100)["samples_per_s"]
+        for how in ("none", "selective", "full")
+    )
+    assert anew < some <= kept
 
 
 def test_hours_follow_tokens_or_steps() -> None:
