@@ -79,8 +79,7 @@ def _sized(remedy: Remedy, maker: PlanMaker, gpu: Gpu, rate: float | None) -> St
     if memory is None or gpu.usable_gb is None:
         return None
     changed = _rate(PlanMaker(remedy.job, maker.facts, maker.knowledge), gpu, remedy.layout)
-    # Speed is computed for weights that lie on the card.
-    ratio = changed / rate if changed and rate and remedy.id != "offload" else None
+    ratio = changed / rate if changed and rate else None
     granted = granted_of(remedy.job, gpu)
     return Step(remedy, memory.per_gpu_gb, granted is not None and memory.per_gpu_gb <= granted, ratio)
 

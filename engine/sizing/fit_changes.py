@@ -60,8 +60,7 @@ def _serving(job: Job, layout: Layout) -> Iterator[_Change]:
         shorter = _with(job, context_tokens=half, input_tokens=min(job.input_tokens, half))
         yield "shorter-context", {"context_tokens": half}, shorter, layout
     yield from _smaller_pictures(job, layout)
-    if not job.cpu_offload and job.family != "vision":
-        yield "offload", {"cpu_offload": True}, _with(job, cpu_offload=True), layout
+    yield from _offload(job, layout)
 
 
 def _training(job: Job, layout: Layout) -> Iterator[_Change]:
@@ -86,6 +85,12 @@ def _training(job: Job, layout: Layout) -> Iterator[_Change]:
         yield "lora", {"task": "peft_finetuning", "peft_method": "lora"}, _adapted(job, "lora", "bf16"), layout
     if job.kind in {"full", "lora"} and job.shape is not None:
         yield "qlora", {"task": "peft_finetuning", "peft_method": "qlora"}, _adapted(job, "qlora", "nf4-dq"), layout
+    yield from _offload(job, layout)
+
+
+def _offload(job: Job, layout: Layout) -> Iterator[_Change]:
+    if not job.cpu_offload and job.family != "vision":
+        yield "offload", {"cpu_offload": True}, _with(job, cpu_offload=True), layout
 
 
 def _adapted(job: Job, kind: str, weights: str) -> Job:

@@ -71,11 +71,11 @@ def test_a_job_that_fits_is_made_lighter_for_the_next_smaller_card(size, advisor
     assert not between
 
 
-def test_a_change_names_its_speed_except_for_offload(size):
+def test_a_change_names_its_speed(size):
     changes = {change["change"]: change for change in size(SERVING)["relief"]["changes"]}
     assert changes["weights-8bit"]["speed_ratio"] > 1.05
     assert changes["fewer-requests"]["speed_ratio"] < 1
-    assert changes["offload"]["speed_ratio"] is None
+    assert changes["offload"]["speed_ratio"] < 0.2
 
 
 def test_several_cards_can_share_the_states(size):
