@@ -44,6 +44,7 @@ def fact_columns(
     costs: CostColumns,
     machines: Ints,
     *,
+    joined: Ints,
     training: bool,
     precision: WordColumn,
     named: Bools,
@@ -59,6 +60,7 @@ def fact_columns(
         links: how copies of these GPUs are joined.
         costs: of the plans.
         machines: servers that hold each plan; replicas may stand in smaller ones than the fabric allows.
+        joined: GPUs of each that work as one.
         training: whether weights change; replicas are copies that serve.
         precision: of the weights, or of the arithmetic in training.
         named: of each GPU of the table, whether the user named it; one False where none is named.
@@ -76,7 +78,7 @@ def fact_columns(
         "plan.family": WordColumn(which, gpus.families),
         "plan.count": _whole(count),
         "plan.nodes": _whole(machines),
-        "plan.joined_nodes": _whole(links.nodes(which, count if training else layouts.width)),
+        "plan.joined_nodes": _whole(links.nodes(which, joined)),
         "plan.gpus_per_node": _whole(inside),
         "plan.link": link,
         "plan.pcie_gpus": _whole(np.where((inside > 1) & slow, count, 0)),

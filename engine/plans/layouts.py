@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whichgpu.engine.sizing import SHARDINGS, Ints, Job, Layout, Rows, rows_of, sizing_constants
+from whichgpu.engine.sizing import SHARDINGS, Ints, Job, Layout, Rows, expert_sharers, rows_of, sizing_constants
 
 
 #: Heads and key-value heads of a model whose dimensions are not known: published ones split evenly.
@@ -79,6 +79,11 @@ def columns_of(each: Sequence[Layout]) -> Layouts:
     """Layouts as columns; there must be one."""
     rows = rows_of(each, 0)
     return Layouts(rows.tensor, rows.pipeline, rows.data, rows.sharding)
+
+
+def joined_gpus(job: Job, layouts: Layouts) -> Any:
+    """GPUs of each layout that work as one: all that train, a replica that serves with those that share its experts."""
+    return layouts.gpus if job.training else layouts.width * expert_sharers(job, layouts)
 
 
 def joined(tables: Sequence[Layouts]) -> Layouts:

@@ -20,7 +20,7 @@ from whichgpu.engine.plans.ends import Ends
 from whichgpu.engine.plans.facts import fact_columns
 from whichgpu.engine.plans.found import Found
 from whichgpu.engine.plans.gate import doubtful
-from whichgpu.engine.plans.layouts import columns_of
+from whichgpu.engine.plans.layouts import columns_of, joined_gpus
 from whichgpu.engine.plans.links import LinkTable
 from whichgpu.engine.plans.model import Plan
 from whichgpu.engine.plans.needs import Needs
@@ -159,6 +159,7 @@ class PlanMaker(PlanSizes):
             columns.links,
             costs,
             machines,
+            joined=joined_gpus(self.job, found.layouts),
             training=self.job.training,
             precision=self._precisions(gpus.gpus, found.gpu),
             named=np.array([gpu.id in self._named for gpu in gpus.gpus] if self._named else False, np.bool_),
@@ -189,9 +190,9 @@ class PlanMaker(PlanSizes):
 
     def _costs(self, found: Found, columns: SizeColumns) -> CostColumns:
         """What the plans of configurations cost."""
-        links, which, count, training = columns.links, found.gpu, found.layouts.gpus, self.job.training
-        by_sample = not training and (self.job.shape is None or self.job.family == "encoder")
-        together = count if training else found.layouts.width  # GPUs that work as one
+        links, which, count = columns.links, found.gpu, found.layouts.gpus
+        by_sample = not self.job.training and (self.job.shape is None or self.job.family == "encoder")
+        together = joined_gpus(self.job, found.layouts)
         return cost_columns(
             columns.gpus,
             which,

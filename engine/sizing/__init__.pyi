@@ -44,6 +44,7 @@ from .rows import (
 )
 from .serving_load import Bearing as Bearing
 from .serving_reserve import PIPELINE_SHARE as PIPELINE_SHARE
+from .sharing import expert_sharers as expert_sharers
 from .speed import JobSpeed as JobSpeed, rows_of_values as rows_of_values
 from .speed_constants import SpeedConstants as SpeedConstants
 from .speed_links import (

@@ -322,7 +322,7 @@ def _at_work(replica: Replica, held: Any, others: Any) -> _Work:
     passing, at_once = steps.own_pass(step, added), np.ones(1)
     if np.asarray(steps.alone).any():
         # In steps of their own prompts pass together that came while one token was given to all.
-        come = np.clip(others * steps.sharers / answer, 1.0, np.maximum(1.0, 1.0 / share))
+        come = np.clip(others / answer, 1.0, np.maximum(1.0, 1.0 / share))
         at_once = np.where(steps.alone, come, 1.0)
         apart = steps.own_pass(0.0, steps.without_and_with(1.0, at_once)[1])
         passing, added = np.where(steps.alone, apart, passing), np.where(steps.alone, apart / at_once, added)
@@ -332,10 +332,9 @@ def _at_work(replica: Replica, held: Any, others: Any) -> _Work:
     # The more decode, the more experts a step has read anyway, so that a prompt adds less; no queue is shorter for it.
     queued = np.maximum(added, replica.first_prompt)
     passes = queued * at_once
-    # Copies that share their experts wait for one another: the prompts of all lengthen the steps of each.
-    prompts = held * steps.sharers * passes / steps.stages
+    prompts = held * passes / steps.stages
     # A step takes no more tokens than the engine lets it.
-    each = np.minimum(others * steps.sharers / answer, 1.0 / share) * shared
+    each = steps.lengthened_by(np.minimum(others / answer, 1.0 / share)) * shared
     held_up = step * np.minimum(1.0, share)
     return _Work(
         step=step,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.rows import Ints, Rows, ceiling
+from whichgpu.engine.sizing.rows import Ints, ceiling
 from whichgpu.engine.sizing.shape import Shape
 
 
@@ -33,7 +33,19 @@ def fullest_stage(shape: Shape, pipeline: Ints) -> tuple[Any, Any, Any]:
     )
 
 
-def expert_sharers(job: Job, rows: Rows) -> Any:
+class Ranks(Protocol):
+    """Plans by their degrees, as columns."""
+
+    @property
+    def tensor(self) -> Any:
+        """Tensor ranks of each."""
+
+    @property
+    def data(self) -> Any:
+        """Copies of each."""
+
+
+def expert_sharers(job: Job, rows: Ranks) -> Any:
     """Copies that share one set of routed experts while serving: attention is copied, experts lie on all their GPUs.
 
     More than one only where ``expert_parallel`` is stated above the tensor ranks (data-parallel attention with experts

@@ -34,6 +34,7 @@ class Load(NamedTuple):
     cache_bytes: Any  # per sequence, at the middle of its answer
     token_flops: Any  # per generated token
     prefill_flops: Any  # per request
+    routed_flops: Any  # of them, those of routed experts
     exchange_bytes: float  # per token and all-reduce
     layers: int
     prompt_tokens: float  # of a request, that are computed and not found in the cache of prefixes
@@ -109,6 +110,7 @@ def load_of(job: Job, shape: Shape, rows: Rows) -> Load:
         cache_bytes=cached,
         token_flops=2.0 * active / tensor,
         prefill_flops=(2.0 * active * computed + attention) / tensor,
+        routed_flops=2.0 * routed * share * computed / tensor,
         exchange_bytes=2.0 * shape.hidden,
         layers=shape.layers,
         prompt_tokens=computed,
@@ -184,6 +186,7 @@ class Steps(NamedTuple):
     cache: Any  # read for a sequence
     arithmetic: Any  # of a sequence
     prompt: Any  # arithmetic of a prompt
+    together: Any  # share of it in experts, which all copies compute together that share them
     floor: float  # kernels cannot be started faster
     eager_floor: float  # nor those of a prompt, which replays no captured graph
     alone: Any  # those who decode wait while a prompt passes
@@ -226,6 +229,18 @@ class Steps(NamedTuple):
         """
         return _either(step + added, self.eager_floor)
 
+    def lengthened_by(self, prompts: Any) -> Any:
+        """How many times the time of one prompt a step takes longer in which each copy takes so many prompts.
+
+        Copies that share their experts step together. Their experts share the work of all prompts. The rest lasts until
+        the copy with the most prompts is done, so that prompts of copies which come to the same step pass side by side:
+        some copy has one in ``1 - exp(-n s)`` of the steps, if n come to each of s copies by chance.
+        """
+        if not np.any(self.sharers > 1):
+            return prompts
+        apart = np.maximum(prompts, 1.0 - np.exp(-prompts * self.sharers))
+        return self.together * prompts * self.sharers + (1.0 - self.together) * apart
+
 
 def steps_of(load: Load, rates: Rates, split: Split) -> Steps:
     """The steps of plans."""
@@ -234,6 +249,8 @@ def steps_of(load: Load, rates: Rates, split: Split) -> Steps:
     drafting = 1.0 + (load.verified - 1.0) * speed_constants().serving.draft_share.value
     host = load.layers * (rates.per_layer + (rates.per_moe_layer if moe else 0.0)) + rates.per_step
     fixed, per_token = _exchange_s(load, rates, split)
+    routed = load.routed_flops / load.sharers
+    prefill = load.prefill_flops - load.routed_flops + routed
     found = Steps(
         weights=load.shared_bytes / rates.weights * drafting,
         experts=load.expert_bytes / rates.weights * drafting,
@@ -241,7 +258,8 @@ def steps_of(load: Load, rates: Rates, split: Split) -> Steps:
         sparse=moe,
         cache=load.cache_bytes / rates.bandwidth * drafting,
         arithmetic=load.token_flops * load.verified / rates.decode * drafting,
-        prompt=load.prefill_flops / rates.prefill,
+        prompt=prefill / rates.prefill,
+        together=routed / prefill if moe else 0.0,
         floor=load.layers * rates.launch_floor,
         eager_floor=load.layers * rates.eager_floor,
         alone=rates.alone,

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import random
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
 from whichgpu.engine.advisor.size_answer import size_workload
+from whichgpu.engine.sizing import GpuTable, Layout, job_from_facts, rows_of
+from whichgpu.engine.sizing.speed_links import NO_LINK, split_of
+from whichgpu.engine.sizing.speed_serving import load_of, rates_of, steps_of
 
 
 @pytest.fixture
@@ -69,3 +74,55 @@ def test_copies_that_share_experts_are_recommended_where_that_is_stated(advisor)
     plan = advisor.decide(asked, decided_at=datetime(2026, 11, 20, tzinfo=UTC)).to_dict()["recommendation"]
     assert plan["parallelism"]["data"] >= 8
     assert plan["speed"]["max_concurrency"] >= 64
+
+
+def served_in_lockstep(copies: int, held: int, answer: int, base_s: float, dense_s: float, routed_s: float) -> float:
+    """Answers a second of each copy, step by step: copies that share experts step together, each with its own prompts.
+
+    A prompt of one step takes ``dense_s`` on its own copy and ``routed_s`` of all experts, which all copies share.
+    """
+    chance = random.Random(1)
+    left = [[chance.randint(1, answer) for _ in range(held)] for _ in range(copies)]
+    waiting, time, done = [0] * copies, 0.0, 0
+    for step in range(6000):
+        if step == 1500:
+            time, done = 0.0, 0
+        passing = [min(1, each) for each in waiting]
+        time += base_s + dense_s * max(passing) + routed_s / copies * sum(passing)
+        for copy in range(copies):
+            on = [each - 1 for each in left[copy]] + [answer] * passing[copy]
+            waiting[copy] += on.count(0) - passing[copy]
+            done += on.count(0)
+            left[copy] = [each for each in on if each]
+    return done / time / copies
+
+
+@pytest.mark.parametrize("copies", [1, 2, 8, 16])
+@pytest.mark.parametrize("held", [4, 16, 64])
+@pytest.mark.parametrize(("dense_s", "routed_s"), [(0.04, 0.06), (0.02, 0.1), (0.08, 0.02)])
+def test_prompts_of_copies_that_share_experts_pass_side_by_side(
+    advisor: Any, copies: int, held: int, dense_s: float, routed_s: float
+) -> None:
+    job = job_from_facts({"task": "inference"}, advisor.knowledge.models["deepseek-r1"])
+    answer, base_s = 300, 0.02
+    alone_s = dense_s + routed_s / copies
+    table, one = GpuTable((advisor.knowledge.gpus["nvidia-h200-sxm"],)), rows_of([Layout()], 1)
+    load = load_of(job, job.shape, one)
+    steps = steps_of(load, rates_of(job, table), split_of(one, NO_LINK, NO_LINK, 1))
+    steps = steps._replace(together=routed_s / copies / alone_s, sharers=copies)
+    token_s = base_s + steps.lengthened_by((held - 1) / answer) * alone_s
+    told = held / (alone_s + base_s + (answer - 1) * token_s)
+    assert told == pytest.approx(served_in_lockstep(copies, held, answer, base_s, dense_s, routed_s), rel=0.2)
+
+
+def test_copies_that_share_experts_take_a_machine_together(advisor: Any) -> None:
+    asked = {"task": "inference", "model_name": "qwen3-235b-a22b", "weight_precision": "fp8", "concurrency": 64}
+    asked |= {"gpu_candidates": ["nvidia-h100-80gb-sxm"], "tensor_parallel": 1, "expert_parallel": 8, "num_gpus": 8}
+    asked |= {"deployment_site": "cloud"}
+    plan = advisor.decide(asked, decided_at=datetime(2026, 11, 20, tzinfo=UTC)).outcome.chosen.ranked.plan
+    assert plan.layout == Layout(data=8)
+    alone = advisor.decide(
+        {"task": "inference", "model_name": "llama-3.1-8b", "gpu_candidates": ["nvidia-h100-80gb-sxm"], "num_gpus": 1},
+        decided_at=datetime(2026, 11, 20, tzinfo=UTC),
+    ).outcome.chosen.ranked.plan
+    assert plan.cost.usd_per_hour > 8 * alone.cost.usd_per_hour  # A whole machine costs more than its cards one by one.
