@@ -58,7 +58,7 @@ def configurations_to_plan(maker: PlanMaker, gpus: Sequence[Gpu], asked: Mapping
         asked: counts that rules want considered, with the rule that asks.
     """
     which = np.array([maker.columns.gpus.position[gpu.id] for gpu in gpus], np.int64)
-    stated, named = _stated_count(maker.facts), "gpu_candidates" in maker.facts
+    stated, named = maker.stated_count, "gpu_candidates" in maker.facts
 
     def search() -> Found:
         if not maker.job.sized:
@@ -145,8 +145,3 @@ def _ids(facts: Facts, name: str, knowledge: Knowledge) -> frozenset[str]:
     value = facts.get(name, ())
     names = value if isinstance(value, tuple) else (value,)
     return frozenset(gpu_id for item in names for gpu_id in knowledge.find_gpu(str(item)).ids)
-
-
-def _stated_count(facts: Facts) -> int | None:
-    stated = facts.get("num_gpus")
-    return stated if isinstance(stated, int) and not isinstance(stated, bool) and stated >= 1 else None

@@ -52,6 +52,8 @@ class PlanSizes:
         self._timed = timed_run(job, facts, knowledge)
         self.goals = goals_of(job, facts, timed=self._timed is not None)
         self._constants = plan_constants()
+        number = facts.get("num_gpus")
+        self.stated_count = number if isinstance(number, int) and not isinstance(number, bool) and number >= 1 else None
         self.batch = not job.training and facts.get("serving_mode") == "batch"
         self._desk = facts.get("deployment_site") == "workstation"
         self.afield = facts.get("deployment_site") == "edge"

@@ -126,7 +126,10 @@ def slice_plans(maker: PlanMaker, gpu: Gpu) -> Iterator[Plan]:
         # Each model has its own traffic: the stated peak is that of all of them together.
         count = models * max(1, math.ceil(factor / models))
         cards = math.ceil(count / part.per_card)
-        if cards <= maker.most_gpus(gpu):
+        stated = maker.stated_count
+        if stated is not None and cards <= stated:
+            cards = stated  # Slices may lie apart.
+        if cards <= (stated or maker.most_gpus(gpu)):
             yield _plan(maker, gpu, part, single, count, cards)
         return
 

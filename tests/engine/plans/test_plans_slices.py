@@ -91,3 +91,12 @@ def test_rates_add_up_over_slices_and_times_do_not() -> None:
 def test_training_gets_no_slices() -> None:
     plans = plans_of(task="peft_finetuning", peft_method="qlora", param_count_b=3, guaranteed_isolation=True)
     assert not [plan for plan in plans if plan.partition]
+
+
+@pytest.mark.parametrize(("stated", "models"), [(1, 4), (1, 2), (3, 2)])
+def test_slices_lie_on_as_many_cards_as_are_stated(stated: int, models: int) -> None:
+    facts = {"task": "inference", "model_name": "cogvideox-5b", "gpu_candidates": ["nvidia-h100-80gb-sxm"]}
+    plans = plans_of(**facts, num_gpus=stated, num_models_served=models)
+    sliced = [plan for plan in plans if plan.partition]
+    assert {plan.count for plan in plans} == {stated}
+    assert bool(sliced) == (models <= 2 * stated)  # Two slices of 3g.40gb a card hold a model each.
