@@ -72,11 +72,12 @@ def training_run(
     # Forward, two backward products; recomputation does the forward again.
     passes = (4.0 if job.checkpointing == "full" else 3.0) * (2 / 3 if job.peft else 1.0)
     micro = with_starts(rows.batch * flops * passes / rate + passing, starting)
-    samples_per_s = rows.batch * rows.count / micro
-    batch = rows.batch * rows.count * (job.gradient_accumulation or 1)
+    at_once = rows.batch * rows.count
+    samples_per_s = at_once / micro
+    batch = job.samples_of_a_step(at_once)
     values = {"samples_per_s": samples_per_s, "step_s": batch / samples_per_s}
     if job.train_steps:
-        values["hours"] = (job.global_batch or batch) * job.train_steps / samples_per_s / 3600
+        values["hours"] = batch * job.train_steps / samples_per_s / 3600
     return values
 
 

@@ -22,6 +22,8 @@ from whichgpu.engine.sizing.speed_peaks import training_precisions
 from whichgpu.engine.sizing.training import expert_spread, splits_models
 
 
+#: Micro-batches of a step for each stage of a pipeline, where nobody states them: fewer leave it waiting.
+BATCHES_OF_A_STAGE = 4
 #: Multiples of a forward pass (2 N FLOPs a token): forward, gradient of the input, gradient of the weights.
 _FULL_PASSES, _ADAPTER_PASSES = 3.0, 2.0
 #: The same of attention by fused kernels, which keep no scores: the backward pass computes them again (five products).
@@ -82,8 +84,9 @@ def training_values(
     if job.train_tokens:
         values["hours"] = job.train_tokens / tokens_per_s / 3600
     elif job.train_steps:
-        samples = (job.global_batch or batch) * job.train_steps
-        values["hours"] = samples / values["samples_per_s"] / 3600
+        at_once = rows.batch * (rows.data / job.context_parallel)
+        samples = batch if job.global_batch is None else job.samples_of_a_step(at_once)
+        values["hours"] = samples * job.train_steps / values["samples_per_s"] / 3600
     return values
 
 
@@ -126,7 +129,7 @@ def _accumulation(job: Job, rows: Rows) -> Any:
         return job.gradient_accumulation
     if job.global_batch:
         return np.maximum(1, np.rint(job.global_batch / (rows.batch * rows.data / job.context_parallel)))
-    return np.where(rows.pipeline > 1, 4 * rows.pipeline, 1)
+    return np.where(rows.pipeline > 1, BATCHES_OF_A_STAGE * rows.pipeline, 1)
 
 
 def _usual_accumulation(job: Job, rows: Rows, told: Any, pick: Pick) -> Any:
