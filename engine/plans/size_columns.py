@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -262,12 +263,14 @@ class SizeColumns:
         job, constants = self.job, plan_constants()
         if not self._batch_free:
             return np.full(len(room), batch_of(job))
-        tokens = constants.tokens_per_micro_batch.value // job.seq_len_tokens
-        images = constants.images_per_micro_batch.value
-        if job.family == "vision" and job.pixels():  # Of small pictures more pass at a time.
-            usual = images * constants.usual_image_px.value**2
-            images = max(images, min(constants.small_images_per_micro_batch.value, int(usual / job.pixels())))
-        bound = tokens if job.shape is not None else images
+        bound = 1.0 * constants.images_per_micro_batch.value
+        if job.shape is not None:
+            bound = constants.tokens_per_micro_batch.value / job.seq_len_tokens
+        elif job.family == "vision" and job.pixels():  # Of small pictures more pass at a time.
+            usual = bound * constants.usual_image_px.value**2
+            bound = max(bound, min(constants.small_images_per_micro_batch.value, usual / job.pixels()))
+        # The nearest power of two: that below would fall by half at the very lengths that people state.
+        bound = 2 ** max(0, round(math.log2(bound)))
         known = room > 0
         most = np.minimum(np.where(known, room, 1), bound)
         if job.global_batch:  # What a run takes for all its steps is told by what each rank has of one.

@@ -435,6 +435,17 @@ def test_what_only_stands_in_for_a_guides_card_is_not_held_against_an_equal(unst
     assert answer([named, beside, third, dearer], unstated) == "third"
 
 
+def test_what_only_stands_in_gives_way_to_what_is_far_cheaper_as_the_guides_card_would(unstated: Objective) -> None:
+    """The named card gives way to one as fast; another does the same for half of that money, a little later."""
+    named = contender("named", 140, 16000, cards=True, an_hour=102.0, bears=30.0, score=5)
+    beside = contender("beside", 100, 13700, an_hour=75.0, bears=30.0)
+    far = contender("far", 42, 20300, an_hour=32.0, bears=30.0)
+    assert answer([named, beside], unstated) == "beside"
+    assert answer([named, beside, far], unstated) == "far"
+    assert answer([named, beside, contender("slow", 42, 40000, an_hour=32.0, bears=30.0)], unstated) == "beside"
+    assert answer([named, beside, contender("less", 42, 20300, an_hour=32.0, bears=20.0)], unstated) == "beside"
+
+
 @pytest.mark.parametrize(("owned", "expected"), [(True, "four"), (False, "two")])
 def test_what_is_owned_is_never_more_than_was_asked_for(cheapest: Objective, owned: bool, expected: str) -> None:
     """Two cards of four that stand there do not save the other two."""
