@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from whichgpu.engine.catalogue import Family
+from whichgpu.engine.core import Banded
 from whichgpu.engine.sizing.job import Kind
 from whichgpu.engine.sizing.reading import TRANSFORMERS, Reader
 from whichgpu.engine.sizing.speed_constants import speed_constants
@@ -55,9 +56,15 @@ def _ranks(reader: Reader) -> int | None:
 
 def _usual(kind: Kind, family: Family, seq: int) -> int:
     training = speed_constants().training
-    if family in TRANSFORMERS:
-        if kind == "pretraining":
-            return max(1, round(training.pretraining_step_tokens.value / seq))
-        return round(training.tuning_step_sequences.value)
+    if family not in TRANSFORMERS:
+        return round(usual_samples(kind, family).value)
+    if kind == "pretraining":
+        return max(1, round(training.pretraining_step_tokens.value / seq))
+    return round(training.tuning_step_sequences.value)
+
+
+def usual_samples(kind: Kind, family: Family) -> Banded:
+    """Samples of a step of a network that reads no tokens, where nobody states them."""
+    training = speed_constants().training
     usual = training.pretraining_step_samples if kind == "pretraining" else training.tuning_step_samples
-    return round(usual.get(family, usual["other"]).value)
+    return usual.get(family, usual["other"])

@@ -20,6 +20,7 @@ from whichgpu.engine.sizing.speed_kernels import starting_s, with_starts
 from whichgpu.engine.sizing.speed_links import Split, all_reduce_s
 from whichgpu.engine.sizing.speed_peaks import training_precisions
 from whichgpu.engine.sizing.training import expert_spread, splits_models
+from whichgpu.engine.sizing.training_exchange import Learning, between_exchanges, data_exchange_s, unhidden_s
 
 
 #: Micro-batches of a step for each stage of a pipeline, where nobody states them: fewer leave it waiting.
@@ -66,14 +67,16 @@ def training_values(
         micro = with_starts(micro, starting_s(job, shape.layers, adapted, pick) / rows.pipeline)
     micro = micro + _tensor_exchange_s(job, shape, split, tokens) + _expert_exchange_s(job, shape, split, tokens)
     told = _accumulation(job, rows)
-    accumulation = _usual_accumulation(job, rows, told, pick)
+    ranks = rows.data / job.context_parallel
+    accumulation = between_exchanges(job, rows, ranks, told, _usual_sequences(job, pick))
     bubble = 1.0 + (rows.pipeline - 1) / (accumulation * _interleaved(job, shape, rows))
     step = micro * accumulation * bubble
-    step = step + _unhidden_s(step, _data_exchange_s(job, shape, split, accumulation), split, pick)
+    learning = Learning(shape.params, _trained_params(job, shape), shape.layers)
+    step = step + unhidden_s(step, data_exchange_s(job, learning, split, accumulation), split, pick)
     step = step + _optimizer_s(job, shape, table.bandwidth()[which], rows)
     # A step is of what is told; that it goes on for as long as is usual keeps exchanges apart, not steps together.
     step = step * told / accumulation
-    batch = rows.batch * told * (rows.data / job.context_parallel)
+    batch = rows.batch * told * ranks
     tokens_per_s = batch * job.seq_len_tokens * job.context_parallel / step
     values = {
         "tokens_per_s": tokens_per_s,
@@ -84,8 +87,7 @@ def training_values(
     if job.train_tokens:
         values["hours"] = job.train_tokens / tokens_per_s / 3600
     elif job.train_steps:
-        at_once = rows.batch * (rows.data / job.context_parallel)
-        samples = batch if job.global_batch is None else job.samples_of_a_step(at_once)
+        samples = batch if job.global_batch is None else job.samples_of_a_step(rows.batch * ranks)
         values["hours"] = samples * job.train_steps / values["samples_per_s"] / 3600
     return values
 
@@ -132,19 +134,11 @@ def _accumulation(job: Job, rows: Rows) -> Any:
     return np.where(rows.pipeline > 1, BATCHES_OF_A_STAGE * rows.pipeline, 1)
 
 
-def _usual_accumulation(job: Job, rows: Rows, told: Any, pick: Pick) -> Any:
-    """Micro-batches between two exchanges of gradients where neither they nor the batch of a step are stated.
-
-    Whoever exchanges over a slow link lets gradients add up to a batch as it is usual, by copies as in a pipeline.
-    """
-    if job.gradient_accumulation or job.global_batch:
-        return told
+def _usual_sequences(job: Job, pick: Pick) -> float:
     training = speed_constants().training
     if job.kind == "pretraining":
-        sequences = training.pretraining_step_tokens.at(pick) / (job.seq_len_tokens * job.context_parallel)
-    else:
-        sequences = training.tuning_step_sequences.at(pick)
-    return np.maximum(told, np.rint(sequences / (rows.batch * rows.data / job.context_parallel)))
+        return training.pretraining_step_tokens.at(pick) / (job.seq_len_tokens * job.context_parallel)
+    return training.tuning_step_sequences.at(pick)
 
 
 def _interleaved(job: Job, shape: Shape, rows: Rows) -> Any:
@@ -230,32 +224,11 @@ def _expert_exchange_s(job: Job, shape: Shape, split: Split, tokens: Ints) -> An
     return (4 + 2 * _recomputed(job)) * shape.sparse_layers / rows.pipeline * sent
 
 
-def _data_exchange_s(job: Job, shape: Shape, split: Split, accumulation: Any) -> Any:
-    """Gradients once a step, divided ones (ZeRO-2) each micro-batch; with sharded weights, those too, twice each."""
-    rows, speed = split.rows, split.over_all
-    ranks = rows.tensor * rows.pipeline
-    time = all_reduce_s(2.0 * _trained_params(job, shape) / ranks, rows.data, speed)
-    # Whose gradients are divided keeps none of the others', so that they are sent each micro-batch.
-    time = time + np.where(rows.sharded("zero2"), (accumulation - 1) * time / 2.0, 0.0)
-    body = sizing_constants().weights[job.weight_precision].body if job.peft else 2.0
-    gathered = shape.params * body / ranks * (rows.data - 1) / rows.data
-    gathering = 2 * accumulation * (speed.latency_s * shape.layers + gathered / (speed.gbs * 1e9))
-    return time + np.where((rows.data > 1) & rows.sharded("zero3", "fsdp"), gathering, 0.0)
-
-
 def _trained_params(job: Job, shape: Shape) -> float:
     if not job.peft:
         return shape.params
     # Rank r on every linear layer: r x (inputs + outputs), about 18 r h a layer in a gated block.
     return job.lora_rank * shape.layers * 18.0 * shape.hidden
-
-
-def _unhidden_s(computing: Any, exchanging: Any, split: Split, pick: Pick) -> Any:
-    """The part of the exchange that computation does not hide."""
-    # Copies over PCIe share the bus with the loader and the host.
-    on_the_bus = (split.link.latency_s > 2e-5) & (split.node.latency_s == 0)
-    overlap = speed_constants().training.overlap.at(pick) * np.where(on_the_bus, 0.6, 1.0)
-    return np.where(exchanging > 0, np.maximum(exchanging - computing, (1.0 - overlap) * exchanging), 0.0)
 
 
 def _optimizer_s(job: Job, shape: Shape, bandwidth: Floats, rows: Rows) -> Any:

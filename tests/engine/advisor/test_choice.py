@@ -411,6 +411,21 @@ def test_what_puts_the_fastest_out_is_no_worse_than_it() -> None:
     assert answer([fast, slow, contender("eight", 12, 90, count=8)], stated("fastest")) == "fast"
 
 
+def test_the_fastest_costs_nothing_for_nothing() -> None:
+    fastest = stated("fastest")
+    dear, cheap = contender("dear", 4570, 8.70, count=28, score=5), contender("cheap", 2342, 8.61, count=32)
+    assert answer([dear, cheap], fastest) == "cheap"
+    assert answer([dear, contender("as-dear", 4500, 8.61, count=32)], fastest) == "dear"
+
+
+def test_the_fastest_is_not_beaten_by_as_many_cards() -> None:
+    """Eight cheap cards are no worse than two dear ones, and still slower than eight others."""
+    two, cheap = contender("two", 14, 5.0, count=2), contender("cheap", 7.7, 4.7, count=8, score=9)
+    eight = contender("eight", 20, 3.52, count=8)
+    assert answer([two, cheap, eight], stated("fastest")) == "eight"
+    assert answer([two, cheap], stated("fastest")) == "cheap"
+
+
 def test_a_guides_card_gives_way_where_others_answer_much_sooner_for_hardly_more(unstated: Objective) -> None:
     named = contender("named", 100, 40000, cards=True, hourly=None, an_hour=1.0, bears=1.0, score=5)
     assert answer([named, contender("sooner", 120, 15000, an_hour=1.2, bears=1.0)], unstated) == "sooner"

@@ -328,6 +328,28 @@ def test_training_a_picture_model_takes_three_passes() -> None:
     assert lora["samples_per_s"] > found["samples_per_s"]
 
 
+def test_ranks_of_a_generator_wait_for_divided_weights() -> None:
+    lora = job({"task": "peft_finetuning", "peft_method": "lora"}, "flux.1-dev")
+    one = values(lora, A100)["samples_per_s"]
+    eight = {
+        (sharding, link): values(lora, A100, Layout(data=8, sharding=sharding), link)["samples_per_s"]
+        for sharding in ("none", "fsdp")
+        for link in ("nvlink", "pcie")
+    }
+    assert 7.5 * one < eight["none", "pcie"] <= 8 * one  # Adapters are small.
+    assert eight["fsdp", "pcie"] < 0.7 * eight["fsdp", "nvlink"] < eight["none", "nvlink"]
+
+
+def test_copies_of_a_network_exchange_gradients_once_a_step() -> None:
+    facts: Facts = {"task": "full_finetuning", "batch_size_per_gpu": 8}
+    two = Layout(data=2)
+    often, seldom = (
+        values(job({**facts, "gradient_accumulation_steps": times}, "vit_h_14"), A100, two, "pcie")["samples_per_s"]
+        for times in (1, 16)
+    )
+    assert often < 0.95 * seldom <= 2 * values(job(facts, "vit_h_14"), A100)["samples_per_s"]
+
+
 def test_nothing_is_said_where_rates_are_unknown() -> None:
     blank = replace(H100, tflops={}, mem_bw_tbs=None)
     for facts in ({"task": "inference", "param_count_b": 7.0}, {"task": "full_finetuning", "param_count_b": 7.0}):
