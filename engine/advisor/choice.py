@@ -171,7 +171,7 @@ def _eligible(pool: Flags, asked_for: Flags, merits: Numbers, objective: Objecti
 
 
 def _slow_for_its_count(c: Contenders, pool: Flags, objective: Objective) -> Flags:
-    """Which plans no more cards of a pool beat in time, which alone was asked for, by more than preferences may cost."""
+    """Which plans no more cards of a pool beat by more than preferences may cost in time, which alone was asked for."""
     time = np.where(pool & ~np.isnan(c.measures.time), c.measures.time, np.inf)
     by_count = np.lexsort((time, c.traits.count))
     # The fastest of as many cards or fewer: the count before it ends at the last plan of its own.
