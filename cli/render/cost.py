@@ -63,8 +63,18 @@ def cost_blocks(plan: JsonObject) -> list[Block]:
     return [
         *blocks,
         Paragraph(_assumed(cost) if cost.get("assumed") and cost.get("nearest_offer") else _rented(offer)),
+        *_set_up(plan),
         *_beside(cost),
     ]
+
+
+def _set_up(plan: JsonObject) -> list[Block]:
+    """What a rented run pays beyond its length; nothing in records of earlier versions."""
+    run, hourly, hours = plan["cost"].get("usd_per_run"), plan["cost"].get("usd_per_hour"), plan["speed"].get("hours")
+    minutes = round((run / hourly - hours) * 60) if run and hourly and hours else 0
+    if minutes < 1:
+        return []
+    return [Paragraph(f"The run pays for {minutes} minutes more than it takes, in which the machine is set up.")]
 
 
 def basis_sentence(plan: JsonObject) -> str:

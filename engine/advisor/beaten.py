@@ -107,7 +107,8 @@ class Beaten:
     def _beaten_in_turn(self, found: Codes) -> Codes:
         """For each of these, where no guide names its card, the equal that beats it, if any does: else itself.
 
-        A guide's word holds a card that costs less an hour. It holds none that only stands in for that card.
+        A guide's word holds a card that costs less an hour. It holds none that only stands in for that card, and none
+        that is far costlier than another.
         """
         named = self._c.in_card_band
         standing_in = np.zeros(len(named), np.bool_)
@@ -117,6 +118,9 @@ class Beaten:
             return found
         order = np.lexsort((self._c.traits.place, self._c.measures.cost, self._c.traits.usd_per_hour))
         by = self._beaten_first(rows, order, self._beats_outright)
+        held = by == NONE
+        if held.any():  # The guide's own card would give way to one that is far cheaper; so does this one.
+            by[held] = self._beaten_first(rows[held], order, self._far_undercuts)
         instead = np.arange(len(self._c))
         instead[rows] = np.where(by == NONE, rows, by)
         return np.where(found == NONE, NONE, instead[found])

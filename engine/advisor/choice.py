@@ -98,14 +98,18 @@ def choose(contenders: Contenders, objective: Objective) -> Standings:
     dominated, outweighing = beaten.in_tier, beaten.outweighed
     pool, asked_for = best & (dominated == NONE), larger == NONE
     pool &= _worth_a_guides_word(c, pool, outweighing, objective.preference_share)
+    by_time = objective.stated and not objective.cost_exponent
+    if by_time:
+        pool &= ~_slow_for_its_count(c, pool & asked_for, objective)
     by_evidence = np.lexsort(_evidence(c, merits))
     just_met = _just_met(c, pool & asked_for, merits, objective, by_evidence, outweighing)
     pool &= ~just_met
     eligible = _eligible(pool, asked_for, merits, objective)
-    if objective.stated and not objective.cost_exponent and eligible.any():
+    if by_time and eligible.any():
         # What preferences may cost is a share of the time itself, not of the time that fewer GPUs are forgiven.
         best = np.argmin(np.where(eligible, merits, np.inf))
         eligible &= ~(c.measures.time > c.measures.time[best] * (1 + objective.preference_share) * (1 + _CLOSE))
+        eligible &= ~_costlier_for_nothing(c, eligible, objective)
     first = next((row for row in by_evidence.tolist() if eligible[row]), NONE)
     answer, replaced = first, NONE
     if first != NONE and outweighing[first] != NONE:
@@ -164,6 +168,26 @@ def _eligible(pool: Flags, asked_for: Flags, merits: Numbers, objective: Objecti
             if found.any():
                 return found
     return pool
+
+
+def _slow_for_its_count(c: Contenders, pool: Flags, objective: Objective) -> Flags:
+    """Which plans no more cards of a pool beat by more than preferences may cost in time, which alone was asked for."""
+    time = np.where(pool & ~np.isnan(c.measures.time), c.measures.time, np.inf)
+    by_count = np.lexsort((time, c.traits.count))
+    # The fastest of as many cards or fewer: the count before it ends at the last plan of its own.
+    least = np.minimum.accumulate(time[by_count])
+    last = np.searchsorted(c.traits.count[by_count], c.traits.count, side="right") - 1
+    found: Flags = c.measures.time > least[last] * (1 + objective.preference_share) * (1 + _CLOSE)
+    return found
+
+
+def _costlier_for_nothing(c: Contenders, eligible: Flags, objective: Objective) -> Flags:
+    """Which plans cost clearly more than an eligible one that is no slower, however much speaks for them."""
+    rows = np.flatnonzero(eligible)
+    cost, time = c.measures.cost, c.measures.time
+    cheaper = cost[rows] <= cost[:, None] * (1 - objective.dominance_margin)
+    found: Flags = np.any(cheaper & (time[rows] <= time[:, None]), axis=1)
+    return found
 
 
 def _larger(c: Contenders, ranks: Codes, merits: Numbers, objective: Objective) -> Codes:

@@ -192,7 +192,6 @@ def measures_of(
 def _length(table: PlanTable, hourly: Numbers, time: Numbers, *, by_run: bool, stands_idle: bool) -> Numbers:
     """How long each plan of a job is paid for: the run, or a piece of work where the length of the run is not known."""
     unknown = np.full(len(table), np.nan)
-    # A run of stated steps may do more work on more GPUs: it costs its hours, and is as fast as its rate.
     hours = table.numbers("plan.hours") if by_run else unknown
     # Of hardware that is kept, a run is charged the hours that it stands idle for as well.
     charged = np.where(hourly > 0, table.numbers("plan.usd_per_run") / hourly, np.nan) if by_run else unknown

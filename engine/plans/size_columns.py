@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from whichgpu.engine.plans.links import LinkTable
 from whichgpu.engine.plans.needs import Choices, Needs
 from whichgpu.engine.plans.topology import FabricTable
 from whichgpu.engine.sizing import (
+    BATCHES_OF_A_STAGE,
     Bearing,
     Bools,
     Floats,
@@ -223,7 +225,7 @@ class SizeColumns:
 
     def _split(self, which: Ints, layouts: Layouts, room: Floats) -> Split:
         context, small = card_columns(self.gpus)
-        return self.links.split(which, layouts.rows(self.batch(room), context[which], small[which]))
+        return self.links.split(which, layouts.rows(self.batch(room, layouts), context[which], small[which]))
 
     def borne_by_a_copy(self, which: Ints, layouts: Layouts, room: Floats, limits: Sequence[Targets]) -> Bearing | None:
         """What a copy of each plan bears within limits on its times; None where that hangs on how many there are."""
@@ -251,27 +253,39 @@ class SizeColumns:
         raised = self.needs.raised(memory.per_gpu_gb, memory.method)
         return np.where(np.isnan(usable), np.nan, (memory.per_gpu_gb <= granted) & (raised <= usable))
 
-    def batch(self, room: Floats) -> Ints:
+    def batch(self, room: Floats, layouts: Layouts) -> Ints:
         """Requests in flight; in training the micro-batch, as large as fits up to a bound where none is stated.
 
         Args:
             room: the largest batch that fits each plan; NaN where it is not known.
+            layouts: of the plans.
         """
         job, constants = self.job, plan_constants()
         if not self._batch_free:
             return np.full(len(room), batch_of(job))
-        tokens = constants.tokens_per_micro_batch.value // job.seq_len_tokens
-        images = constants.images_per_micro_batch.value
-        if job.family == "vision" and job.pixels():  # Of small pictures more pass at a time.
-            usual = images * constants.usual_image_px.value**2
-            images = max(images, min(constants.small_images_per_micro_batch.value, int(usual / job.pixels())))
-        bound = tokens if job.shape is not None else images
+        bound = 1.0 * constants.images_per_micro_batch.value
+        if job.shape is not None:
+            bound = constants.tokens_per_micro_batch.value / job.seq_len_tokens
+        elif job.family == "vision" and job.pixels():  # Of small pictures more pass at a time.
+            usual = bound * constants.usual_image_px.value**2
+            bound = max(bound, min(constants.small_images_per_micro_batch.value, usual / job.pixels()))
+        # The nearest power of two: that below would fall by half at the very lengths that people state.
+        bound = 2 ** max(0, round(math.log2(bound)))
         known = room > 0
-        most = np.maximum(1, np.minimum(np.where(known, room, 1), bound))
-        batch = 1 << (np.frexp(most)[1] - 1).astype(np.int64)  # The power of two up to it.
-        if job.global_batch:
-            batch = np.minimum(batch, job.global_batch)
+        most = np.minimum(np.where(known, room, 1), bound)
+        if job.global_batch:  # What a run takes for all its steps is told by what each rank has of one.
+            counted = job.train_steps and not job.train_tokens
+            shared = self._share_of_a_step(job.global_batch, layouts) if counted else job.global_batch
+            most = np.minimum(most, shared)
+        batch = 1 << (np.frexp(np.maximum(1, most))[1] - 1).astype(np.int64)  # The power of two up to it.
         return np.where(known, batch, batch_of(job))
+
+    def _share_of_a_step(self, samples: int, layouts: Layouts) -> Floats:
+        """Samples of a step that a rank takes at once at most: its share, several pieces of it in a pipeline."""
+        ranks = layouts.data / self.job.context_parallel
+        pieces = np.where(layouts.pipeline > 1, BATCHES_OF_A_STAGE * layouts.pipeline, 1)
+        found: Floats = samples / (ranks * np.maximum(self.job.gradient_accumulation or 1, pieces))
+        return found
 
 
 def _held(query: Ints, by: Bools, queries: int) -> Bools:

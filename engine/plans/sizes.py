@@ -207,7 +207,7 @@ class PlanSizes:
         if self._timed is not None:
             values.pop("hours", None)  # They are those of the run that was timed, which says what they are made of.
         workings, _ = self._workings.of(gpu)
-        batch = int(workings.columns.batch(found.room[row : row + 1])[0])
+        batch = int(workings.columns.batch(found.room[row : row + 1], columns_of([layout]))[0])
 
         @cache
         def build() -> dict[str, Figure]:
@@ -241,6 +241,6 @@ class PlanSizes:
             fabric.node_link_of(count),
             nodes=fabric.nodes(count),
             room=None if self.job.training else room,
-            batch=int(self.columns.batch(known)[0]),
+            batch=int(self.columns.batch(known, columns_of([layout]))[0]),
         )
         return {} if found is None else found.figures

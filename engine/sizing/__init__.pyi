@@ -57,3 +57,4 @@ from .speed_links import (
     split_of as split_of,
 )
 from .support import Support as Support, figure_support as figure_support, group_of as group_of
+from .training_time import BATCHES_OF_A_STAGE as BATCHES_OF_A_STAGE

@@ -16,61 +16,53 @@ from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.rows import Floats, Rows
 from whichgpu.engine.sizing.speed_constants import speed_constants
-from whichgpu.engine.sizing.speed_links import unhidden_s
+from whichgpu.engine.sizing.speed_links import Split
 from whichgpu.engine.sizing.states import shards, state_bytes
 from whichgpu.engine.sizing.training import weights_stay
+from whichgpu.engine.sizing.training_exchange import Learning, unhidden_s
 
 
 #: Forward and backward; what is recomputed uses the weights that the backward pass fetched.
 _PASSES = 2.0
 
 
-def fetched_s(job: Job, rows: Rows, params: float, trained: float, micro_batches: Any, bus: Floats) -> Any:
-    """Seconds of a step of training in which weights and gradients pass over the bus of each GPU.
+def offloaded_s(
+    job: Job, learning: Learning, split: Split, micro_batches: Any, computing: Any, bus: Floats, pick: Pick
+) -> Any:
+    """Seconds that offload adds to a step of training: none without offload.
 
     Args:
-        job: what is trained, with offload.
-        rows: the plans.
-        params: of the model.
-        trained: parameters that learn.
+        job: what is trained.
+        learning: its weights.
+        split: the plans.
         micro_batches: of a step.
-        bus: bytes per second that come over the bus of the GPU of each row.
-    """
-    over_weights, over_gradients, over_states = shards(rows)
-    ranks = rows.tensor * rows.pipeline
-    per = state_bytes(job)
-    body = sizing_constants().weights[job.weight_precision].body if job.peft else per.weights
-    streamed = _PASSES * params * body / over_weights
-    learnt = 0.0 if job.peft else trained * per.gradients / over_gradients
-    stay = weights_stay(job, rows) & (not job.peft)  # Frozen weights wait in any case.
-    each = np.where(stay, 0.0, streamed + learnt)
-    # What stays gets its new weights once a step, for which the gradients went the other way.
-    once = np.where(stay, trained * (per.gradients + 2.0) / over_states, 0.0)
-    return (micro_batches * each + once) / ranks / bus
-
-
-def host_step_s(rows: Rows, trained: float, per_node: Any, pick: Pick) -> Any:
-    """Seconds that the processors of a node take for a step of Adam on the parameters that learn on its GPUs."""
-    _, _, over_states = shards(rows)
-    on_node = trained / (rows.tensor * rows.pipeline * over_states) * per_node
-    host = speed_constants().offload.host_memory_gbs.at(pick) * 1e9
-    return on_node * speed_constants().training.optimizer_bytes.value / host
-
-
-def beside_a_micro_batch_s(job: Job, rows: Rows, params: float, computing: Any, bus: Floats, pick: Pick) -> Any:
-    """Seconds that offload adds to a micro-batch of a network whose copies stand side by side in one machine.
-
-    Args:
-        job: what is trained, with offload or without.
-        rows: the plans.
-        params: of the network.
-        computing: seconds of a micro-batch without offload.
+        computing: seconds of a step without offload.
         bus: bytes per second that come over the bus of the GPU of each row.
         pick: the slow, middle or fast end of the constants.
     """
     if not job.cpu_offload:
         return 0.0
-    trained = 0.0 if job.peft else params
-    fetching = fetched_s(job, rows, params, trained, 1.0, bus)
-    stepping = host_step_s(rows, trained, rows.count, pick) / (job.gradient_accumulation or 1)
-    return unhidden_s(computing, fetching, speed_constants().training.overlap.at(pick)) + stepping
+    fetching = _fetched_s(job, split.rows, learning, micro_batches, bus)
+    return unhidden_s(computing, fetching, split, pick) + _host_step_s(split, learning.changed, pick)
+
+
+def _fetched_s(job: Job, rows: Rows, learning: Learning, micro_batches: Any, bus: Floats) -> Any:
+    """Seconds of a step in which weights and gradients pass over the bus of each GPU."""
+    over_weights, over_gradients, over_states = shards(rows)
+    per = state_bytes(job)
+    body = sizing_constants().weights[job.weight_precision].body if job.peft else per.weights
+    streamed = _PASSES * learning.params * body / over_weights
+    learnt = 0.0 if job.peft else learning.changed * per.gradients / over_gradients
+    stay = weights_stay(job, rows) & (not job.peft)  # Frozen weights wait in any case.
+    each = np.where(stay, 0.0, streamed + learnt)
+    # What stays gets its new weights once a step, for which the gradients went the other way.
+    once = np.where(stay, learning.changed * (per.gradients + 2.0) / over_states, 0.0)
+    return (micro_batches * each + once) / (rows.tensor * rows.pipeline) / bus
+
+
+def _host_step_s(split: Split, trained: float, pick: Pick) -> Any:
+    """Seconds that the processors of a node take for a step of Adam on the parameters that learn on its GPUs."""
+    rows, (_, _, over_states) = split.rows, shards(split.rows)
+    on_node = trained / (rows.tensor * rows.pipeline * over_states) * split.per_node
+    host = speed_constants().offload.host_memory_gbs.at(pick) * 1e9
+    return on_node * speed_constants().training.optimizer_bytes.value / host

@@ -10,6 +10,7 @@ from whichgpu.engine.sizing.composed import composed_network
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.constants_of_training import Framework
 from whichgpu.engine.sizing.intake_reinforcement import reinforcement_of
+from whichgpu.engine.sizing.intake_steps import step_samples
 from whichgpu.engine.sizing.job import Kind
 from whichgpu.engine.sizing.reading import TRANSFORMERS, Reader
 from whichgpu.engine.sizing.versions import older
@@ -42,12 +43,14 @@ def training_of(
     ranks = reader.whole("context_parallel") or 1
     data = reader.whole("data_parallel")
     recipe = _recipe(reader, kind, habits)
+    step = step_samples(reader, kind, family, seq)
     return {
         "compute_precision": reader.text("compute_precision") or "mixed",
         "seq_len_tokens": -(-seq // ranks),
         "micro_batch": batch,
         "gradient_accumulation": reader.whole("gradient_accumulation_steps"),
-        "global_batch": reader.whole("global_batch_size"),
+        "global_batch": step.samples,
+        "step_assumed": step.assumed,
         "recipe": recipe,
         "autocasts": recipe == "mixed" and kind in {"full", "pretraining"} and bool(habits and habits.autocasts),
         "prepared": kind == "qlora" and bool(habits and habits.prepares),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+import numpy as np
 from msgspec import Struct
 
 from whichgpu.engine.catalogue import Family, ModelSpec
@@ -75,6 +76,7 @@ class Job(Struct, frozen=True):
     stated_gb: float | None  # memory the workload states for itself, where no size is known
     stated_high_gb: float | None
     assumed: tuple[Assumed, ...] = ()
+    step_assumed: bool = False  # nobody states how many samples a step takes, of which a run has so many
     compiled: bool = False
     narrow_loss: bool = False  # the loss is taken from logits in 16 bits as they are
     fused_loss: bool = False  # softmax and its gradient in one kernel
@@ -141,11 +143,21 @@ class Job(Struct, frozen=True):
         """Data ranks, as stated or as the stated batches say: global batch = batch per GPU x accumulation x ranks."""
         if self.data_parallel is not None or not self.training or "batch_size_per_gpu" in self.unstated:
             return self.data_parallel
-        if not self.global_batch or not self.gradient_accumulation:
+        if not self.global_batch or self.step_assumed or not self.gradient_accumulation:
             return None
         ranks, left = divmod(self.global_batch, self.micro_batch * self.gradient_accumulation)
         ranks *= self.context_parallel
         return ranks if ranks and not left else None
+
+    def samples_of_a_step(self, at_once: Any) -> Any:
+        """Samples by which a step counts: of a stated batch no fewer than pass all GPUs at once.
+
+        Args:
+            at_once: samples of a micro-batch over all GPUs, of each plan.
+        """
+        if self.global_batch is None:
+            return at_once * (self.gradient_accumulation or 1)
+        return self.global_batch if self.step_assumed else np.maximum(self.global_batch, at_once)
 
     @property
     def least_gpus(self) -> int:

@@ -65,12 +65,12 @@ class JobSpeed:
     def _columns(self, table: GpuTable, which: Ints, split: Split, room: Floats | None, pick: Pick) -> dict[str, Any]:
         job, shape = self._job, self._job.shape
         if job.family == "speech":
-            values = speech_values(job, table, which, split.rows, self._demand, pick)
+            values = speech_values(job, table, which, split, self._demand, pick)
             return _with_audio(job, values)
         if looks_up(job):
             return lookup_values(job, table, which, split.rows, self._demand, pick)
         if shape is None:
-            return image_values(job, table, which, split.rows, self._demand, pick)
+            return image_values(job, table, which, split, self._demand, pick)
         if self._work is not None:
             return training_values(job, shape, self._work, table, which, split, pick)
         rates = rates_of(job, table, pick).take(which)

@@ -118,6 +118,8 @@ class TrainingSpeed(FrozenModel):
     optimizer_bytes: Banded
     pretraining_step_tokens: Banded
     tuning_step_sequences: Banded
+    pretraining_step_samples: dict[str, Banded]
+    tuning_step_samples: dict[str, Banded]
     scale_loss_per_doubling: Banded
     scale_from_gpus: Banded
 

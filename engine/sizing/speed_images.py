@@ -13,31 +13,37 @@ from whichgpu.engine.sizing.composed import composed_network
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.demand import Demand
 from whichgpu.engine.sizing.generator_parts import traced_denoiser
-from whichgpu.engine.sizing.generators import fetched_gb, generator_of
+from whichgpu.engine.sizing.generators import fetched_gb
 from whichgpu.engine.sizing.gpu_table import GpuTable
-from whichgpu.engine.sizing.host_traffic import beside_a_micro_batch_s
+from whichgpu.engine.sizing.host_traffic import offloaded_s
+from whichgpu.engine.sizing.intake_steps import usual_samples
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.networks import feature_elements, kept_for_gradients_gb
 from whichgpu.engine.sizing.rows import Floats, Ints, Rows, ceiling
 from whichgpu.engine.sizing.speed_coders import beside_steps, convolving
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_kernels import starting_s, with_starts
+from whichgpu.engine.sizing.speed_links import Split
 from whichgpu.engine.sizing.speed_peaks import serving_precisions, training_precisions
+from whichgpu.engine.sizing.training_exchange import Learning, between_exchanges, data_exchange_s, unhidden_s
 from whichgpu.engine.sizing.training_time import product_use
 
 
+#: Layers of a network of which no more is known than its size: those of ResNet-50.
+_LAYERS = 50.0
 _NARROW = frozenset({"fp4", "fp8", "int8"})
 
 
 def image_values(
-    job: Job, table: GpuTable, which: Ints, rows: Rows, demand: Demand, pick: Pick = "value"
+    job: Job, table: GpuTable, which: Ints, split: Split, demand: Demand, pick: Pick = "value"
 ) -> dict[str, Any]:
     """Figures of a vision, diffusion or other network over all GPUs of each row.
 
     Empty where the size is unknown, NaN where the GPU's rates are.
     """
+    rows = split.rows
     if job.family.startswith("diffusion"):
-        return _diffusion_values(job, table, which, rows, demand, pick)
+        return _diffusion_values(job, table, which, split, demand, pick)
     flops = forward_flops(job)
     if flops is None:
         return {}
@@ -47,9 +53,8 @@ def image_values(
         starting = speed_constants().vision.training_start_ms.at(TURNED[pick]) / 1e3
         starting *= 4.0 / 3.0 if job.checkpointing == "full" else 1.0
         passing = _kept_passing_s(job, table, which, rows, pick)
-        bus, params = table.host_bandwidth(pick)[which], 1e9 * (job.params_b or 0.0)
-        passing = passing + beside_a_micro_batch_s(job, rows, params, passing, bus, pick)
-        values = training_run(job, rate, flops, rows, starting, passing)
+        bus = table.host_bandwidth(pick)[which]
+        values = training_run(job, rate, flops, split, learning_of(job), pick, bus, starting, passing)
         return {"samples_per_s": values["samples_per_s"], "images_per_s": values["samples_per_s"], **values}
     each = np.maximum(flops / rate, _passing_s(job, table, pick)[which])
     # Pictures pass one by one: those of a batch take as long together. Each goes to a copy that is free.
@@ -61,8 +66,30 @@ def image_values(
     return {"images_per_s": values["samples_per_s"], **values}
 
 
+def learning_of(job: Job, layers: float = _LAYERS, adapted: float = 0.0) -> Learning:
+    """The weights of a network that is no language model, by its size.
+
+    Args:
+        job: what is trained.
+        layers: of the network.
+        adapted: matrices to which adapters are fitted; as many as a language model's layers have where not known.
+    """
+    params = 1e9 * (job.params_b or 0.0)
+    width = (params / (12.0 * layers)) ** 0.5
+    changed = job.lora_rank * (adapted or 9.0 * layers) * 2.0 * width if job.peft else params
+    return Learning(params, changed, layers)
+
+
 def training_run(
-    job: Job, rate: Floats, flops: float, rows: Rows, starting: float = 0.0, passing: Any = 0.0
+    job: Job,
+    rate: Floats,
+    flops: float,
+    split: Split,
+    learning: Learning,
+    pick: Pick,
+    bus: Floats,
+    starting: float = 0.0,
+    passing: Any = 0.0,
 ) -> dict[str, Any]:
     """Samples per second, seconds of a step and hours of the stated run.
 
@@ -70,24 +97,38 @@ def training_run(
         job: what is trained.
         rate: FLOPs per second of one GPU, for each row.
         flops: of one forward pass.
-        rows: the plans.
+        split: the plans.
+        learning: the weights that ranks exchange.
+        pick: the slow, middle or fast end of the constants.
+        bus: bytes per second that come over the bus of the GPU of each row, for what waits in the memory of the host.
         starting: seconds in which the kernels of a micro-batch start one by one: none is shorter, however small its
             samples.
         passing: seconds in which what is kept for the gradients passes through memory, beside the products.
     """
+    rows = split.rows
     # Forward, two backward products; recomputation does the forward again.
     passes = (4.0 if job.checkpointing == "full" else 3.0) * (2 / 3 if job.peft else 1.0)
     micro = with_starts(rows.batch * flops * passes / rate + passing, starting)
-    samples_per_s = rows.batch * rows.count / micro
-    batch = rows.batch * rows.count * (job.gradient_accumulation or 1)
+    at_once = rows.batch * rows.count
+    told = job.gradient_accumulation or 1
+    if job.global_batch and not job.gradient_accumulation:
+        told = np.maximum(1, np.rint(job.global_batch / at_once))
+    accumulation = between_exchanges(job, rows, rows.count, told, usual_samples(job.kind, job.family).at(pick))
+    step = micro * accumulation
+    step = step + unhidden_s(step, data_exchange_s(job, learning, split, accumulation), split, pick)
+    step = step + offloaded_s(job, learning, split, accumulation, step, bus, pick)
+    samples_per_s = at_once * accumulation / step
+    batch = job.samples_of_a_step(at_once)
     values = {"samples_per_s": samples_per_s, "step_s": batch / samples_per_s}
     if job.train_steps:
-        values["hours"] = (job.global_batch or batch) * job.train_steps / samples_per_s / 3600
+        values["hours"] = batch * job.train_steps / samples_per_s / 3600
     return values
 
 
-def _diffusion_values(job: Job, table: GpuTable, which: Ints, rows: Rows, demand: Demand, pick: Pick) -> dict[str, Any]:
-    denoiser = _denoiser_of(job)
+def _diffusion_values(
+    job: Job, table: GpuTable, which: Ints, split: Split, demand: Demand, pick: Pick
+) -> dict[str, Any]:
+    rows, denoiser = split.rows, _denoiser_of(job)
     if denoiser is None:
         return {}
     diffusion, model = speed_constants().diffusion, job.model
@@ -96,9 +137,11 @@ def _diffusion_values(job: Job, table: GpuTable, which: Ints, rows: Rows, demand
     if job.training:
         # A trainer has no guidance, and its text encoders and autoencoder have done their work beforehand.
         started = starting_s(job, denoiser.layers, denoiser.adapted if job.peft else 0.0, pick)
-        bus, params = table.host_bandwidth(pick)[which], 1e9 * generator_of(job).denoiser_b
-        beside = beside_a_micro_batch_s(job, rows, params, 3.0 * rows.batch * computing, bus, pick)
-        values = training_run(job, 1.0 / computing, 1.0, rows, started, beside)
+        learning = learning_of(job, denoiser.layers, denoiser.adapted)._replace(params=denoiser.params)
+        if not job.peft:
+            learning = learning._replace(changed=denoiser.params)
+        bus = table.host_bandwidth(pick)[which]
+        values = training_run(job, 1.0 / computing, 1.0, split, learning, pick, bus, started)
         return {"samples_per_s": values["samples_per_s"], "images_per_s": values["samples_per_s"], **values}
     passes = (model.guidance_passes if model else None) or diffusion.guidance_passes.value
     steps = 1.0 * job.denoising_steps if job.denoising_steps else diffusion.steps.at(TURNED[pick])
@@ -130,6 +173,7 @@ class Denoiser(NamedTuple):
     kept: float  # bytes between the products, each of which passes through memory several times
     layers: float
     adapted: float  # matrices of attention, to which adapters are fitted
+    params: float
 
 
 def _evaluation_s(job: Job, denoiser: Denoiser, table: GpuTable, pick: Pick) -> Any:
@@ -200,7 +244,7 @@ def _denoiser_of(job: Job) -> Denoiser | None:
     # A layer of width h has 24 h^2 FLOPs a token, and keeps 32 h bytes.
     # A block of a UNet attends to itself and to the prompt, with four matrices each.
     attends = 2 if convolves else traced.attentions if traced is not None else 1
-    return Denoiser(products, attention, products * 32.0 / (24.0 * width), layers, 4.0 * attends * layers)
+    return Denoiser(products, attention, products * 32.0 / (24.0 * width), layers, 4.0 * attends * layers, params)
 
 
 def _pixels_of(job: Job) -> Any:

@@ -113,11 +113,6 @@ def all_reduce_s(payload_bytes: Any, ranks: Any, speed: LinkSpeed) -> Any:
     return np.where(ranks > 1, time, 0.0)
 
 
-def unhidden_s(computing: Any, passing: Any, overlap: Any) -> Any:
-    """The part of what passes over a link that computation does not hide, of which it hides a share at the most."""
-    return np.where(passing > 0, np.maximum(passing - computing, (1.0 - overlap) * passing), 0.0)
-
-
 class Split(NamedTuple):
     """How plans are spread and linked, as columns."""
 

@@ -13,15 +13,16 @@ from whichgpu.engine.sizing.demand import Demand
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.intake_serving import WHISPER
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.rows import Ints, Rows
+from whichgpu.engine.sizing.rows import Ints
 from whichgpu.engine.sizing.speed_constants import speed_constants
-from whichgpu.engine.sizing.speed_images import training_run
+from whichgpu.engine.sizing.speed_images import learning_of, training_run
+from whichgpu.engine.sizing.speed_links import Split
 from whichgpu.engine.sizing.speed_peaks import serving_precisions, training_precisions
 from whichgpu.engine.sizing.speed_serving import engine_steps
 
 
 def speech_values(
-    job: Job, table: GpuTable, which: Ints, rows: Rows, demand: Demand, pick: Pick = "value"
+    job: Job, table: GpuTable, which: Ints, split: Split, demand: Demand, pick: Pick = "value"
 ) -> dict[str, Any]:
     """Windows and tokens per second over all GPUs of each row; empty where the size is unknown, NaN where rates are.
 
@@ -34,11 +35,11 @@ def speech_values(
         job: what is recognised, or trained.
         table: the GPUs.
         which: the GPU of each row, by its position in the table.
-        rows: the plans; the ``batch`` of a row is the windows in flight over all its GPUs.
+        split: the plans; the ``batch`` of a row is the windows in flight over all its GPUs.
         demand: what is asked; a request is one window.
         pick: the slow, middle or fast end of the constants.
     """
-    speech = speed_constants().speech
+    rows, speech = split.rows, speed_constants().speech
     if job.params_b is None:
         return {}
     params = job.params_b * 1e9
@@ -46,7 +47,9 @@ def speech_values(
     reached = (peaks.flops * peaks.share)[which]
     if job.training:
         flops = params * (speech.window_positions.value + speech.window_tokens.value)
-        return training_run(job, reached * speech.training_share.at(pick), flops, rows)
+        learning = learning_of(job, 2.0 * _dimensions(params)[1])
+        bus = table.host_bandwidth(pick)[which]
+        return training_run(job, reached * speech.training_share.at(pick), flops, split, learning, pick, bus)
     serving = speed_constants().serving
     width, layers = _dimensions(params)
     positions = speech.window_positions.value

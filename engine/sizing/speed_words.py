@@ -73,9 +73,9 @@ _BATCH_WORDS = {
 _NETWORK_WORDS = {
     **_BATCH_WORDS,
     "images_per_s": "GPUs / seconds of an image, the longer of FLOPs / (peak x share used) and its maps / bandwidth; in"
-    " training no step is shorter than its kernels take to start",
+    " training no step is shorter than its kernels take to start, and ranks exchange gradients, and divided weights",
     "samples_per_s": "GPUs / seconds of a sample, FLOPs / (peak x share used) and no less than its maps / bandwidth; in"
-    " training no step is shorter than its kernels take to start",
+    " training no step is shorter than its kernels take to start, and ranks exchange gradients, and divided weights",
     "audio_hours_per_hour": "windows per second x seconds of sound in each",
     "capacity_audio_hours_per_hour": "windows of full batches per second x seconds of sound in each",
     "max_streams": "requests per second that keep the targets / frames per second of a stream",

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from whichgpu.engine.core import TURNED, Pick, as_number
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.gpu_table import GpuTable, Peaks
-from whichgpu.engine.sizing.host_traffic import fetched_s, host_step_s
+from whichgpu.engine.sizing.host_traffic import offloaded_s
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layers import layer_bytes_per_token
 from whichgpu.engine.sizing.learning import bytes_of_a_logit
@@ -18,11 +18,14 @@ from whichgpu.engine.sizing.rows import Floats, Ints, Rows
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_kernels import starting_s, with_starts
-from whichgpu.engine.sizing.speed_links import Split, all_reduce_s, unhidden_s
+from whichgpu.engine.sizing.speed_links import Split, all_reduce_s
 from whichgpu.engine.sizing.speed_peaks import training_precisions
 from whichgpu.engine.sizing.training import expert_spread, splits_models
+from whichgpu.engine.sizing.training_exchange import Learning, between_exchanges, data_exchange_s, unhidden_s
 
 
+#: Micro-batches of a step for each stage of a pipeline, where nobody states them: fewer leave it waiting.
+BATCHES_OF_A_STAGE = 4
 #: Multiples of a forward pass (2 N FLOPs a token): forward, gradient of the input, gradient of the weights.
 _FULL_PASSES, _ADAPTER_PASSES = 3.0, 2.0
 #: The same of attention by fused kernels, which keep no scores: the backward pass computes them again (five products).
@@ -65,19 +68,19 @@ def training_values(
         micro = with_starts(micro, starting_s(job, shape.layers, adapted, pick) / rows.pipeline)
     micro = micro + _tensor_exchange_s(job, shape, split, tokens) + _expert_exchange_s(job, shape, split, tokens)
     told = _accumulation(job, rows)
-    accumulation = _usual_accumulation(job, rows, told, pick)
+    ranks = rows.data / job.context_parallel
+    accumulation = between_exchanges(job, rows, ranks, told, _usual_sequences(job, pick))
     bubble = 1.0 + (rows.pipeline - 1) / (accumulation * _interleaved(job, shape, rows))
     step = micro * accumulation * bubble
-    step = step + _unhidden_s(step, _data_exchange_s(job, shape, split, accumulation), split, pick)
+    learning = Learning(shape.params, _trained_params(job, shape), shape.layers)
+    step = step + unhidden_s(step, data_exchange_s(job, learning, split, accumulation), split, pick)
     if job.cpu_offload:
-        trained, bus = _trained_params(job, shape), table.host_bandwidth(pick)[which]
-        fetching = fetched_s(job, rows, shape.params, trained, accumulation, bus)
-        step = step + _unhidden_s(step, fetching, split, pick) + host_step_s(rows, trained, split.per_node, pick)
+        step = step + offloaded_s(job, learning, split, accumulation, step, table.host_bandwidth(pick)[which], pick)
     else:
         step = step + _optimizer_s(job, shape, table.bandwidth()[which], rows)
     # A step is of what is told; that it goes on for as long as is usual keeps exchanges apart, not steps together.
     step = step * told / accumulation
-    batch = rows.batch * told * (rows.data / job.context_parallel)
+    batch = rows.batch * told * ranks
     tokens_per_s = batch * job.seq_len_tokens * job.context_parallel / step
     values = {
         "tokens_per_s": tokens_per_s,
@@ -88,8 +91,8 @@ def training_values(
     if job.train_tokens:
         values["hours"] = job.train_tokens / tokens_per_s / 3600
     elif job.train_steps:
-        samples = (job.global_batch or batch) * job.train_steps
-        values["hours"] = samples / values["samples_per_s"] / 3600
+        samples = batch if job.global_batch is None else job.samples_of_a_step(rows.batch * ranks)
+        values["hours"] = samples * job.train_steps / values["samples_per_s"] / 3600
     return values
 
 
@@ -132,22 +135,14 @@ def _accumulation(job: Job, rows: Rows) -> Any:
         return job.gradient_accumulation
     if job.global_batch:
         return np.maximum(1, np.rint(job.global_batch / (rows.batch * rows.data / job.context_parallel)))
-    return np.where(rows.pipeline > 1, 4 * rows.pipeline, 1)
+    return np.where(rows.pipeline > 1, BATCHES_OF_A_STAGE * rows.pipeline, 1)
 
 
-def _usual_accumulation(job: Job, rows: Rows, told: Any, pick: Pick) -> Any:
-    """Micro-batches between two exchanges of gradients where neither they nor the batch of a step are stated.
-
-    Whoever exchanges over a slow link lets gradients add up to a batch as it is usual, by copies as in a pipeline.
-    """
-    if job.gradient_accumulation or job.global_batch:
-        return told
+def _usual_sequences(job: Job, pick: Pick) -> float:
     training = speed_constants().training
     if job.kind == "pretraining":
-        sequences = training.pretraining_step_tokens.at(pick) / (job.seq_len_tokens * job.context_parallel)
-    else:
-        sequences = training.tuning_step_sequences.at(pick)
-    return np.maximum(told, np.rint(sequences / (rows.batch * rows.data / job.context_parallel)))
+        return training.pretraining_step_tokens.at(pick) / (job.seq_len_tokens * job.context_parallel)
+    return training.tuning_step_sequences.at(pick)
 
 
 def _interleaved(job: Job, shape: Shape, rows: Rows) -> Any:
@@ -234,32 +229,11 @@ def _expert_exchange_s(job: Job, shape: Shape, split: Split, tokens: Ints) -> An
     return (4 + 2 * _recomputed(job)) * shape.sparse_layers / rows.pipeline * sent
 
 
-def _data_exchange_s(job: Job, shape: Shape, split: Split, accumulation: Any) -> Any:
-    """Gradients once a step, divided ones (ZeRO-2) each micro-batch; with sharded weights, those too, twice each."""
-    rows, speed = split.rows, split.over_all
-    ranks = rows.tensor * rows.pipeline
-    time = all_reduce_s(2.0 * _trained_params(job, shape) / ranks, rows.data, speed)
-    # Whose gradients are divided keeps none of the others', so that they are sent each micro-batch.
-    time = time + np.where(rows.sharded("zero2"), (accumulation - 1) * time / 2.0, 0.0)
-    body = sizing_constants().weights[job.weight_precision].body if job.peft else 2.0
-    gathered = shape.params * body / ranks * (rows.data - 1) / rows.data
-    gathering = 2 * accumulation * (speed.latency_s * shape.layers + gathered / (speed.gbs * 1e9))
-    return time + np.where((rows.data > 1) & rows.sharded("zero3", "fsdp"), gathering, 0.0)
-
-
 def _trained_params(job: Job, shape: Shape) -> float:
     if not job.peft:
         return shape.params
     # Rank r on every linear layer: r x (inputs + outputs), about 18 r h a layer in a gated block.
     return job.lora_rank * shape.layers * 18.0 * shape.hidden
-
-
-def _unhidden_s(computing: Any, exchanging: Any, split: Split, pick: Pick) -> Any:
-    """The part of the exchange that computation does not hide."""
-    # Copies over PCIe share the bus with the loader and the host.
-    on_the_bus = (split.link.latency_s > 2e-5) & (split.node.latency_s == 0)
-    overlap = speed_constants().training.overlap.at(pick) * np.where(on_the_bus, 0.6, 1.0)
-    return unhidden_s(computing, exchanging, overlap)
 
 
 def _optimizer_s(job: Job, shape: Shape, bandwidth: Floats, rows: Rows) -> Any:

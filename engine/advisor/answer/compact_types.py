@@ -43,7 +43,9 @@ class CompactPrice(TypedDict):
 
     usd_per_hour: Annotated[Amount | None, doc("For an hour.")]
     usd_per_month: Annotated[Amount | None, doc("Over the hours that it runs in a month.")]
-    usd_per_run: Annotated[Amount | None, doc("For the stated run; where bought, up to the next run.")]
+    usd_per_run: Annotated[
+        Amount | None, doc("For the stated run, with its setting up where rented; where bought, up to the next run.")
+    ]
     origin: Annotated[Word, doc("What the price is: offer, quote, owned, purchase or none.")]
     provider: Annotated[str | None, doc("Whose offer the price is; null where it is owned, bought or quoted.")]
     assumed: Annotated[bool, doc("No machine on the list is large enough: scaled up from smaller ones.")]

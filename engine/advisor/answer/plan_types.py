@@ -121,7 +121,9 @@ class Cost(TypedDict):
     usd_per_1k_samples: NotRequired[
         Annotated[Amount | None, doc("For a thousand images, clips or texts, while serving.")]
     ]
-    usd_per_run: Annotated[Amount | None, doc("For the stated run; where bought, up to the next run.")]
+    usd_per_run: Annotated[
+        Amount | None, doc("For the stated run, with its setting up where rented; where bought, up to the next run.")
+    ]
     origin: NotRequired[Annotated[str, doc("What the price is: offer, quote, owned, purchase or none.")]]
     rented_usd_per_hour: NotRequired[Annotated[Amount | None, doc("Where owned or bought: the price to rent it.")]]
     rented_from: NotRequired[Annotated[Offer | None, doc("Where owned or bought: the offer of that price.")]]

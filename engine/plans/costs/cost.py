@@ -97,7 +97,8 @@ def cost_columns(
 
     Where the hardware is to stand at the user's own place, an hour costs its share of the purchase and the power, and
     nothing is known where no price to buy is. So does a device that nobody rents out. Such hardware is paid for
-    whether it works or not: a run, and a piece of work, is charged the hours that it stands idle for as well.
+    whether it works or not: a run, and a piece of work, is charged the hours that it stands idle for as well. A run on
+    what is rented is charged the time in which it is set up.
 
     Args:
         table: GPUs.
@@ -122,11 +123,13 @@ def cost_columns(
     found = index.rentals.figures(rental)
     duty = 1.0 if spending.always_paid else rental_duty(spending.facts, counts, constants)
     worked = per_hour / np.where(busy > 0, busy, np.nan)
+    # What is rented for a run is paid for while it is set up.
+    setting_up = np.where((origin == OFFER) | (origin == QUOTE), constants["run_setup_hours"].value, 0.0)
     tokens, samples = (np.where(np.equal(speed, 0), np.nan, speed) for speed in (tokens_per_s, samples_per_s))
     return CostColumns(
         usd_per_hour=per_hour,
         usd_per_month=per_hour * constants["hours_per_month"].value * np.where(origin == PURCHASE, 1.0, duty),
-        usd_per_run=worked * run,
+        usd_per_run=worked * (run + setting_up),
         usd_per_1m_tokens=worked / (tokens * 3600) * 1e6,
         usd_per_1k_samples=worked / (samples * 3600) * 1e3,
         rented_usd_per_hour=np.where(origin >= OWNED, found.usd_per_hour, np.nan),

@@ -33,6 +33,7 @@ class Hardware(NamedTuple):
     board: Any  # how many the smallest board holds, 1 where they are sold singly
     device: Any  # the stated power is that of the whole device
     alone: Any  # a whole computer, which needs none around it
+    bare: Any  # a board for the field, which wants a case, a supply and storage
     in_system: Any  # comes only inside a server made for it
     for_desk: Any  # may stand under a desk
     buy_usd: Any  # one, at the middle, low and high end of its price
@@ -45,7 +46,7 @@ class Hardware(NamedTuple):
 
 
 #: Where no GPU is chosen yet: nothing is known of it.
-NO_HARDWARE = Hardware(np.nan, 1, 1, False, False, False, True, np.nan, np.nan, np.nan)
+NO_HARDWARE = Hardware(np.nan, 1, 1, False, False, False, False, True, np.nan, np.nan, np.nan)
 
 
 def hardware_of(gpu: Gpu, constants: EconomicsConstants) -> Hardware:
@@ -93,12 +94,13 @@ def _in_system(gpu: Gpu) -> bool:
     return any(word in form for word in _SYSTEM_FORMS) or gpu.link in {"nvlink", "xgmi"}
 
 
-_FLAGS = ("device", "alone", "in_system", "for_desk")
+_FLAGS = ("device", "alone", "bare", "in_system", "for_desk")
 _READ: dict[str, Callable[[Gpu], float | None]] = {
     "tdp_w": lambda gpu: gpu.tdp_w,
     "node_gpus": lambda gpu: max(1, gpu.node_gpus),
     "device": _is_device,
     "alone": lambda gpu: _is_device(gpu) or gpu.form_factor == "system",
+    "bare": lambda gpu: gpu.segment == "edge",
     "in_system": _in_system,
     "for_desk": lambda gpu: (gpu.segment or "") in _DESK_SEGMENTS and not _in_system(gpu),
     "buy_usd": lambda gpu: gpu.buy_usd,

@@ -56,7 +56,7 @@ def purchase_usd(
     price, bought = hardware.price(pick), _on_boards(hardware, count)
     share, slot = _share_of_system(constants, pick), _slot_usd(hardware, constants, pick)
     racked = choose(_covers_slot(price, share, slot), price * bought / share, (price + slot) * bought)
-    street = choose(desk, price * bought + _host_usd(hardware, facts, constants, pick), racked)
+    street = choose(desk, price * bought + _host_usd(hardware, bought, facts, constants, pick), racked)
     quote = number(facts, "buy_quote_usd")
     return choose(quoted, quote * bought, street) if quote else street
 
@@ -94,9 +94,11 @@ def _covers_slot(price: Any, share: float, slot: Any) -> Any:
     return price / share - price >= slot
 
 
-def _host_usd(hardware: Hardware, facts: Facts, constants: EconomicsConstants, pick: Pick) -> Any:
-    """The workstation around cards, where none is there yet."""
-    return 0.0 if "current_gpu" in facts else choose(hardware.alone, 0.0, constants["workstation_host_usd"].at(pick))
+def _host_usd(hardware: Hardware, bought: Any, facts: Facts, constants: EconomicsConstants, pick: Pick) -> Any:
+    """The workstation around cards, where none is there yet; what each board in the field has around it."""
+    workstation = 0.0 if "current_gpu" in facts else constants["workstation_host_usd"].at(pick)
+    around = choose(hardware.bare, constants["field_host_usd"].at(pick) * bought, 0.0)
+    return choose(hardware.alone, around, workstation)
 
 
 def purchase_of(
@@ -124,8 +126,9 @@ def purchase_of(
     inputs["gpu.buy_usd"] = price
     words = f"price per GPU {words}"
     if desk:
-        source = f"{seen}; host: {constants['workstation_host_usd'].source}"
-        inputs["host_usd"] = _host_usd(hardware, facts, constants, pick)
+        host = "field_host_usd" if hardware.bare else "workstation_host_usd"
+        source = f"{seen}; host: {constants[host].source}"
+        inputs["host_usd"] = _host_usd(hardware, bought, facts, constants, pick)
         return SourcedAmount(value, f"{words} + host", source, inputs)
     share, slot = _share_of_system(constants, pick), _slot_usd(hardware, constants, pick)
     if _covers_slot(price, share, slot):

@@ -411,6 +411,21 @@ def test_what_puts_the_fastest_out_is_no_worse_than_it() -> None:
     assert answer([fast, slow, contender("eight", 12, 90, count=8)], stated("fastest")) == "fast"
 
 
+def test_the_fastest_costs_nothing_for_nothing() -> None:
+    fastest = stated("fastest")
+    dear, cheap = contender("dear", 4570, 8.70, count=28, score=5), contender("cheap", 2342, 8.61, count=32)
+    assert answer([dear, cheap], fastest) == "cheap"
+    assert answer([dear, contender("as-dear", 4500, 8.61, count=32)], fastest) == "dear"
+
+
+def test_the_fastest_is_not_beaten_by_as_many_cards() -> None:
+    """Eight cheap cards are no worse than two dear ones, and still slower than eight others."""
+    two, cheap = contender("two", 14, 5.0, count=2), contender("cheap", 7.7, 4.7, count=8, score=9)
+    eight = contender("eight", 20, 3.52, count=8)
+    assert answer([two, cheap, eight], stated("fastest")) == "eight"
+    assert answer([two, cheap], stated("fastest")) == "cheap"
+
+
 def test_a_guides_card_gives_way_where_others_answer_much_sooner_for_hardly_more(unstated: Objective) -> None:
     named = contender("named", 100, 40000, cards=True, hourly=None, an_hour=1.0, bears=1.0, score=5)
     assert answer([named, contender("sooner", 120, 15000, an_hour=1.2, bears=1.0)], unstated) == "sooner"
@@ -433,6 +448,17 @@ def test_what_only_stands_in_for_a_guides_card_is_not_held_against_an_equal(unst
     assert answer([named, beside, third], unstated) == "third"
     dearer = contender("dearer", 62, 1, hourly=4.0)
     assert answer([named, beside, third, dearer], unstated) == "third"
+
+
+def test_what_only_stands_in_gives_way_to_what_is_far_cheaper_as_the_guides_card_would(unstated: Objective) -> None:
+    """The named card gives way to one as fast; another does the same for half of that money, a little later."""
+    named = contender("named", 140, 16000, cards=True, an_hour=102.0, bears=30.0, score=5)
+    beside = contender("beside", 100, 13700, an_hour=75.0, bears=30.0)
+    far = contender("far", 42, 20300, an_hour=32.0, bears=30.0)
+    assert answer([named, beside], unstated) == "beside"
+    assert answer([named, beside, far], unstated) == "far"
+    assert answer([named, beside, contender("slow", 42, 40000, an_hour=32.0, bears=30.0)], unstated) == "beside"
+    assert answer([named, beside, contender("less", 42, 20300, an_hour=32.0, bears=20.0)], unstated) == "beside"
 
 
 @pytest.mark.parametrize(("owned", "expected"), [(True, "four"), (False, "two")])

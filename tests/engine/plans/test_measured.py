@@ -6,6 +6,7 @@ import pytest
 
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.core.values import Facts
+from whichgpu.engine.plans.costs.constants import load_economics
 from whichgpu.engine.plans.maker import PlanMaker
 from whichgpu.engine.plans.measured import timed_run
 from whichgpu.engine.plans.model import Plan
@@ -31,7 +32,8 @@ def plan(facts: Facts, gpu: str, count: int) -> Plan:
 def test_on_the_gpu_in_use_the_run_takes_what_it_took() -> None:
     same = plan(TUNING, A100, 1)
     assert same.facts["plan.hours"] == pytest.approx(60.0)
-    assert same.cost.usd_per_run == pytest.approx(60.0 * same.cost.usd_per_hour)
+    set_up = load_economics()["run_setup_hours"].value
+    assert same.cost.usd_per_run == pytest.approx((60.0 + set_up) * same.cost.usd_per_hour)
 
 
 def test_elsewhere_it_goes_by_the_ratio_of_speeds() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.sizing import GpuTable
-from whichgpu.engine.sizing.speed_links import host_link_gbs, unhidden_s
+from whichgpu.engine.sizing.speed_links import host_link_gbs
 
 
 MOMENT = datetime(2026, 11, 20, tzinfo=UTC)
@@ -64,9 +64,3 @@ def test_what_has_no_memory_of_its_own_gains_nothing(advisor: Advisor) -> None:
     facts = {**SERVICE, "cpu_offload": True, "gpu_candidates": ["nvidia-dgx-spark"], "num_gpus": 1}
     found = advisor.decide(facts, decided_at=MOMENT)
     assert found.outcome.chosen is None
-
-
-def test_what_computation_hides_of_a_passage() -> None:
-    assert unhidden_s(10.0, 4.0, 0.75) == 1.0  # A quarter of it.
-    assert unhidden_s(1.0, 4.0, 0.75) == 3.0  # All that is longer than the computation.
-    assert unhidden_s(1.0, 0.0, 0.75) == 0.0

@@ -188,7 +188,7 @@ def test_speech_is_served_by_the_window() -> None:
     one = values(whisper, GPUS["nvidia-h200-nvl"])  # Alone, a window waits for the kernels of each token.
     assert one["samples_per_s"] < found["samples_per_s"] / 20
     assert found["tokens_per_s"] == pytest.approx(64 * found["samples_per_s"])
-    training = {"task": "full_finetuning", "train_steps": 10, "batch_size_per_gpu": 8}
+    training = {"task": "full_finetuning", "train_steps": 10, "batch_size_per_gpu": 8, "gradient_accumulation_steps": 1}
     full = values(job(training, "whisper-large-v3"))
     assert full["hours"] == pytest.approx(80 / full["samples_per_s"] / 3600)
     assert values(job({"task": "peft_finetuning", "peft_method": "lora"}, "whisper-large-v3"))["samples_per_s"] > 0
@@ -338,6 +338,28 @@ def test_training_a_picture_model_takes_three_passes() -> None:
     assert found["hours"] == pytest.approx(400 / found["samples_per_s"] / 3600)
     lora = values(job({"task": "peft_finetuning", "peft_method": "lora"}, "flux.1-dev"))
     assert lora["samples_per_s"] > found["samples_per_s"]
+
+
+def test_ranks_of_a_generator_wait_for_divided_weights() -> None:
+    lora = job({"task": "peft_finetuning", "peft_method": "lora"}, "flux.1-dev")
+    one = values(lora, A100)["samples_per_s"]
+    eight = {
+        (sharding, link): values(lora, A100, Layout(data=8, sharding=sharding), link)["samples_per_s"]
+        for sharding in ("none", "fsdp")
+        for link in ("nvlink", "pcie")
+    }
+    assert 7.5 * one < eight["none", "pcie"] <= 8 * one  # Adapters are small.
+    assert eight["fsdp", "pcie"] < 0.7 * eight["fsdp", "nvlink"] < eight["none", "nvlink"]
+
+
+def test_copies_of_a_network_exchange_gradients_once_a_step() -> None:
+    facts: Facts = {"task": "full_finetuning", "batch_size_per_gpu": 8}
+    two = Layout(data=2)
+    often, seldom = (
+        values(job({**facts, "gradient_accumulation_steps": times}, "vit_h_14"), A100, two, "pcie")["samples_per_s"]
+        for times in (1, 16)
+    )
+    assert often < 0.95 * seldom <= 2 * values(job(facts, "vit_h_14"), A100)["samples_per_s"]
 
 
 def test_nothing_is_said_where_rates_are_unknown() -> None:

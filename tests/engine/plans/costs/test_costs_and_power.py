@@ -51,12 +51,13 @@ def test_an_offer_gives_all_four_prices() -> None:
     assert found.offer == OFFER
     assert found.usd_per_hour == 40.0
     assert found.usd_per_month == pytest.approx(40.0 * 730)
-    assert found.usd_per_run == pytest.approx(400.0)
+    assert found.usd_per_run == pytest.approx(40.0 * (10.0 + ECONOMICS["run_setup_hours"].value))
     assert found.usd_per_1m_tokens == pytest.approx(40.0 / 3.6)
 
 
 def test_the_length_of_a_run_may_be_stated() -> None:
-    assert cost(H100, 8, {"run_hours": 5.0}).usd_per_run == pytest.approx(200.0)
+    set_up = ECONOMICS["run_setup_hours"].value
+    assert cost(H100, 8, {"run_hours": 5.0}).usd_per_run == pytest.approx(40.0 * (5.0 + set_up))
     assert cost(H100, 8, {}).usd_per_run is None
     assert cost(H100, 8, {}).usd_per_1m_tokens is None
 

@@ -116,6 +116,16 @@ def test_a_host_is_bought_with_the_card_unless_there_is_one() -> None:
     assert with_host - alone == pytest.approx(1500.0)
 
 
+def test_a_board_in_the_field_has_something_around_it_each() -> None:
+    price, around = KNOWLEDGE.gpus["nvidia-jetson-orin-nano-super"].buy_usd, ECONOMICS["field_host_usd"].value
+    assert price is not None
+    eight = procurement_figures({"deployment_site": "edge"}, plan("nvidia-jetson-orin-nano-super", 8), ECONOMICS)
+    assert eight["purchase_usd"].value == 8 * (price + around)
+    spark = KNOWLEDGE.gpus["nvidia-dgx-spark"].buy_usd
+    desk = procurement_figures({"deployment_site": "workstation"}, plan("nvidia-dgx-spark", 1), ECONOMICS)
+    assert desk["purchase_usd"].value == spark
+
+
 def test_without_a_price_there_is_no_purchase() -> None:
     card = plan("nvidia-rtx-4090", 1)
     unpriced = replace(card, gpu=replace(card.gpu, buy_usd=None, buy_low_usd=None, buy_high_usd=None))
