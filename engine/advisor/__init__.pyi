@@ -25,6 +25,7 @@ from .api import decide as decide, size as size
 from .contenders import Traits as Traits, traits_of_plan as traits_of_plan
 from .dominance import (
     asks_for_no_more as asks_for_no_more,
+    asks_too_much as asks_too_much,
     far_better as far_better,
     joins_no_more as joins_no_more,
     keeps_count as keeps_count,
@@ -33,6 +34,7 @@ from .dominance import (
     outweighs_guide as outweighs_guide,
     paid_for_anyway as paid_for_anyway,
     stands_as_well as stands_as_well,
+    strikes_balance as strikes_balance,
 )
 from .fit_answer import FitFile as FitFile, FittingModel as FittingModel, fitting_models as fitting_models
 from .formulas import DecisionFormulas as DecisionFormulas, formulas_of as formulas_of

@@ -7,6 +7,7 @@ so it is done for those that are asked for: the choice asks for plans of the bes
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from msgspec import Struct
@@ -119,8 +120,8 @@ class Beaten:
         order = np.lexsort((self._c.traits.place, self._c.measures.cost, self._c.traits.usd_per_hour))
         by = self._beaten_first(rows, order, self._beats_outright)
         held = by == NONE
-        if held.any():  # The guide's own card would give way to one that is far cheaper; so does this one.
-            by[held] = self._beaten_first(rows[held], order, self._far_undercuts)
+        if held.any():  # The guide's own card would give way to one that is far cheaper; so does this one, in any form.
+            by[held] = self._beaten_first(rows[held], order, partial(self._far_undercuts, same_card=True))
         instead = np.arange(len(self._c))
         instead[rows] = np.where(by == NONE, rows, by)
         return np.where(found == NONE, NONE, instead[found])
@@ -165,11 +166,16 @@ class Beaten:
         )
         return found & self._equal(rows, columns, one, other) if found.any() else found
 
-    def _far_undercuts(self, rows: Codes, columns: Codes) -> Flags:
-        """Beside which plans (columns) of equal standing others (rows) ask more than a guide's word for them may."""
+    def _far_undercuts(self, rows: Codes, columns: Codes, *, same_card: bool = False) -> Flags:
+        """Beside which plans (columns) of equal standing others (rows) ask more than a guide's word for them may.
+
+        ``same_card``: of the same card as well, of which a guide names neither the card nor the count.
+        """
         one, other = self._side(columns), self._side(rows, as_rows=True)
         figures = one.measures, other.measures, self._objective, one.traits, other.traits
         found: Flags = np.asarray(dominance.asks_too_much(*figures))
+        if not same_card:
+            found &= one.traits.family != other.traits.family
         if found.any():
             found &= self._equal(rows, columns, one, other) & dominance.strikes_balance(*figures)
         return found

@@ -115,11 +115,12 @@ def far_better(one: MeasureColumns, other: MeasureColumns, objective: Objective,
     It costs far more by the work and by an amount an hour that is worth looking at another card for, or answers far
     later than the first one, which costs hardly more. The first bears as much, and strikes no worse a balance of both.
     """
-    return asks_too_much(one, other, objective, mine, its) & strikes_balance(one, other, objective, mine, its)
+    found = asks_too_much(one, other, objective, mine, its) & strikes_balance(one, other, objective, mine, its)
+    return found & (mine.family != its.family)
 
 
 def asks_too_much(one: MeasureColumns, other: MeasureColumns, objective: Objective, mine: Traits, its: Traits) -> Any:
-    """Whether the second plan costs or waits more than a guide's word for it may, beside the first one of another card.
+    """Whether the second plan costs or waits more than a guide's word for it may, beside the first one.
 
     An answer that comes later than people bear counts as many times as costly, of no card any less.
     """
@@ -129,7 +130,7 @@ def asks_too_much(one: MeasureColumns, other: MeasureColumns, objective: Objecti
     # What a service can bear is known, and of nothing else.
     for_hardly_more = (one.cost <= other.cost * (1 + objective.guide_hour_share)) & (mine.capacity_qps > 0)
     sooner = (one.felt_time * objective.guide_time_ratio <= other.felt_time) & for_hardly_more
-    return (cheaper | sooner) & (mine.family != its.family)
+    return cheaper | sooner
 
 
 def strikes_balance(one: MeasureColumns, other: MeasureColumns, objective: Objective, mine: Traits, its: Traits) -> Any:

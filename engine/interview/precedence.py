@@ -14,6 +14,7 @@ from whichgpu.engine.advisor import (
     Objective,
     Traits,
     asks_for_no_more,
+    asks_too_much,
     far_better,
     joins_no_more,
     keeps_count,
@@ -22,6 +23,7 @@ from whichgpu.engine.advisor import (
     outweighs_guide,
     paid_for_anyway,
     stands_as_well,
+    strikes_balance,
     traits_of_plan,
 )
 from whichgpu.engine.interview.entrants import MARKS, Comparer, Entrant, Pairs
@@ -195,10 +197,13 @@ class Precedence:
         return found + later
 
     def _equals_beating(self, entry: Entrant) -> Iterator[Entrant]:
-        """The plans of equal standing that are clearly cheaper and faster than a plan."""
+        """The plans of equal standing that are clearly cheaper and faster than a plan, or far better in any form."""
         mine = self._traits[entry.id]
-        for other in self.faster_for_less(entry):
-            if stands_as_well(self._traits[other.id], mine, paid_anyway=False):
+        for other in self._for_no_more(entry, most_cost_that_outweighs(self._figures[entry.id], self.objective)):
+            its = self._traits[other.id]
+            figures = (self._figures[other.id], self._figures[entry.id], self.objective, its, mine)
+            better = self._clearly(other, entry) or (asks_too_much(*figures) and strikes_balance(*figures))
+            if better and stands_as_well(its, mine, paid_anyway=False):
                 yield other
 
     def _is_equal(self, other: Entrant, entry: Entrant, *, another_named: bool = False, slower: bool = True) -> bool:

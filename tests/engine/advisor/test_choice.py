@@ -459,6 +459,8 @@ def test_what_only_stands_in_gives_way_to_what_is_far_cheaper_as_the_guides_card
     assert answer([named, beside, far], unstated) == "far"
     assert answer([named, beside, contender("slow", 42, 40000, an_hour=32.0, bears=30.0)], unstated) == "beside"
     assert answer([named, beside, contender("less", 42, 20300, an_hour=32.0, bears=20.0)], unstated) == "beside"
+    copies = contender("copies", 42, 20300, an_hour=32.0, bears=30.0, family="beside", count=2, copies=2)
+    assert answer([named, beside, copies], unstated) == "copies"  # No guide names that card in any form.
 
 
 @pytest.mark.parametrize(("owned", "expected"), [(True, "four"), (False, "two")])
