@@ -200,9 +200,10 @@ def _training(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
     released: Any = 0.0
     params = params_b * 1e9 / rows.tensor / rows.pipeline
     if job.peft:
-        per = constants.weights[job.weight_precision].body
-        over = shards(rows)[0]
-        parts.append(PartColumn(FROZEN, params * per / over / 1e9, (params_b, job.weight_precision, over)))
+        weight, over = constants.weights[job.weight_precision], shards(rows)[0]
+        per = (weight.body - weight.scales) / over + weight.scales
+        inputs = (params_b, job.weight_precision, over, weight.scales)
+        parts.append(PartColumn(FROZEN, params * per / 1e9, inputs))
         trained = 0.01 * params * job.lora_rank / 16.0
         states = bytes_of_an_adapter(job)
         parts.append(PartColumn(ADAPTERS, trained * states / 1e9, (trained / 1e6, job.lora_rank, states)))
