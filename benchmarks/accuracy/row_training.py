@@ -69,7 +69,7 @@ def parallelism_of(facts: dict[str, Any]) -> Line:
             line["context_parallel"] = told["cp"]
     # Who names both has FSDP, and a stage to say how much of it.
     if told.get("fsdp"):
-        line["sharding"] = "fsdp"
+        line["sharding"] = "none" if told["fsdp"] == "no_shard" else "fsdp"
     elif told.get("zero_stage"):
         line["sharding"] = f"zero{told['zero_stage']}"
     return line
@@ -147,7 +147,8 @@ def _releases(facts: dict[str, Any]) -> Line:
 def _own_loop(facts: dict[str, Any], software: str) -> Line:
     """A loop of one's own takes the loss from the answers as they are."""
     narrow = "own loop" in software and not str(facts.get("precision")).startswith("fp32")
-    return {"loss_precision": "bf16"} if narrow else {}
+    line: Line = {"loss_precision": "bf16"} if narrow else {}
+    return line | ({"holds_logits": False} if "frees logits" in software else {})
 
 
 def _adapter(facts: dict[str, Any]) -> Line:

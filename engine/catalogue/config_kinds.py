@@ -45,6 +45,8 @@ JOINS_CACHES = frozenset(("chatglm", "qwen"))
 JOINS_LAYERS = frozenset(("chatglm",))
 #: Gate and up are one matrix (gate_up_proj in the modules of transformers 5.24, dense_h_to_4h in ChatGLM's).
 FUSED_GATES = frozenset(("chatglm", "glm", "glm4", "phi3", "phi3_v", "phi4mm"))
+#: Answers pass through a hyperbolic tangent unless their configuration says otherwise.
+CAPS_LOGITS = frozenset(("gemma2", "gemma3n", "gemma3n_text", "recurrent_gemma", "t5gemma", "vaultgemma"))
 NO_MLP = ATTENTION_FREE | {"nemotron-nas"}
 #: What is read by the keys that most decoders share. Of other kinds the same is assumed, and said to be.
 KNOWN = (

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from whichgpu.engine.catalogue.config_experts import experts_of
 from whichgpu.engine.catalogue.config_kinds import (
     ALL_BIAS,
+    CAPS_LOGITS,
     ENCODER_DECODERS,
     ENCODERS,
     FALCONS,
@@ -121,12 +122,20 @@ def _spec(reader: ConfigReader, identity: str, *, multimodal: bool) -> ModelSpec
         fused_qkv=kind == "gpt_neox",
         parallel_branches=kind == "gpt_neox" and reader.flag("use_parallel_residual", default=True),
         partial_rotary=kind == "gpt_neox" and _rotated_share(reader) < 1.0,
+        capped_logits=_caps_logits(reader, kind),
         moe=experts_of(reader, layers),
         mla=mla,
         native_precision=native_precision(reader),
         dims_partial=spread.unclear,
         sources=("config.json",),
     )
+
+
+def _caps_logits(reader: ConfigReader, kind: str) -> bool:
+    """Whether logits pass through a hyperbolic tangent; the classes that have one have it unless told otherwise."""
+    names = ("final_logit_softcapping", "logits_soft_cap")
+    stated = [reader.content[name] for name in names if name in reader.content]
+    return any(stated) if stated else kind in CAPS_LOGITS
 
 
 def _rotated_share(reader: ConfigReader) -> float:

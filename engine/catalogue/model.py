@@ -150,10 +150,12 @@ class ModelSpec(FrozenModel):
     fused_qkv: bool = False  # query, key and value are one matrix, and values a part of what comes out of it
     parallel_branches: bool = False  # attention and the feed-forward part of a layer read the same input
     partial_rotary: bool = False  # some numbers of a head are rotated, and joined with the others again
+    capped_logits: bool = False  # through a hyperbolic tangent, whose answer stays until the backward pass
     moe: Moe | None = None
     mla: Mla | None = None
     native_precision: str | None = None  # mxfp4, fp8 where the published weights are
     gmacs_per_image: float | None = None
+    kept_per_pixel: float | None = None  # numbers that training keeps of a pixel at its peak, as traced
     gflops_per_step: float | None = None  # diffusion: one denoising step of one image or clip
     resolution_px: int | None = None
     trains_px_above: int = 0  # pixels of an edge by which the largest pictures of its training exceed the stated size

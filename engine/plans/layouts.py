@@ -55,14 +55,14 @@ class Layouts(NamedTuple):
         """Some of them, by their positions or a mask."""
         return Layouts(self.tensor[which], self.pipeline[which], self.data[which], self.sharding[which])
 
-    def rows(self, batch: Any, context_gb: Any = 0.0, small_card: Any = False) -> Rows:
+    def rows(self, batch: Any, context_gb: Any = 0.0, small_card: Any = False, usable_gb: Any = np.inf) -> Rows:
         """What memory and speed read; what is the same for all layouts may be given once."""
         length = len(self.data)
-        given = [
+        batches, contexts, small = (
             one if isinstance(one, np.ndarray) else np.broadcast_to(one, (length,))
             for one in (batch, context_gb, small_card)
-        ]
-        return Rows(self.tensor, self.pipeline, self.data, self.sharding, *given)
+        )
+        return Rows(self.tensor, self.pipeline, self.data, self.sharding, batches, contexts, small, usable_gb)
 
     def at(self, row: int) -> Layout:
         """One layout as an object."""

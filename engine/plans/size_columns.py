@@ -239,7 +239,8 @@ class SizeColumns:
     def memory(self, which: Ints, layouts: Layouts) -> MemoryColumns | None:
         """Memory of each plan; None where neither model nor memory is known."""
         context, small = card_columns(self.gpus)
-        return memory_columns(self.job, layouts.rows(batch_of(self.job), context[which], small[which]))
+        usable = self.gpus.usable_gb()[which]
+        return memory_columns(self.job, layouts.rows(batch_of(self.job), context[which], small[which], usable))
 
     def fits(self, which: Ints, memory: MemoryColumns) -> Floats:
         """Whether memory per GPU is within what is granted, and raised by its safety within what the GPU can give.

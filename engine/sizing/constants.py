@@ -21,6 +21,7 @@ class WeightFormat(FrozenModel):
 
     body: float
     ends_16bit: bool = False  # embedding and head stay in 16 bits
+    scales: float = 0.0  # of ``body``, what lies beside the parameter: sharding and offload leave it where it is
     source: str
 
 

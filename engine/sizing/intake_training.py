@@ -61,8 +61,10 @@ def training_of(
         "flash_attention": _fused_attention(reader),
         "chunked_loss": _chunked_loss(reader, habits),
         "narrow_loss": reader.text("loss_precision") in {"bf16", "fp16"},
+        "holds_logits": reader.flag("holds_logits"),
         "loss_assumed": bool(habits and habits.chunked_loss_in_examples) and not reader.known("chunked_loss"),
-        "fused_loss": bool(habits and habits.fused_loss) or (framework in {None, "other"} and kind == "pretraining"),
+        "fused_loss": bool(habits and habits.fused_loss)
+        or (framework in {None, "other"} and kind == "pretraining" and not reader.known("loss_precision")),
         "lora_rank": _lora_rank(reader, kind, family, habits),
         "lora_rank_stated": reader.known("lora_rank"),
         "lora_targets": _lora_targets(reader, kind, family, habits),

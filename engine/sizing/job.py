@@ -79,6 +79,7 @@ class Job(Struct, frozen=True):
     step_assumed: bool = False  # nobody states how many samples a step takes, of which a run has so many
     compiled: bool = False
     narrow_loss: bool = False  # the loss is taken from logits in 16 bits as they are
+    holds_logits: bool | None = None  # while the loss is passed backward; None: as the framework does
     fused_loss: bool = False  # softmax and its gradient in one kernel
     context_parallel: int = 1  # GPUs that share a sequence: ``seq_len_tokens`` is what each of them holds
     sequence_parallel: bool | None = None  # tensor ranks share tokens between the layers; None: nobody says

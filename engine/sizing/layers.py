@@ -13,6 +13,7 @@ import numpy as np
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.constants_of_training import Framework
 from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.layers_wide import wide_layer
 from whichgpu.engine.sizing.shape import Shape
 
 
@@ -27,6 +28,8 @@ def layer_bytes_per_token(job: Job, shape: Shape, tensor: Any) -> tuple[Any, Any
         shape: of its transformer.
         tensor: ranks over which the layer is split; a number or a column.
     """
+    if wide_ends(job) and shape.gated and job.checkpointing != "selective" and not job.weight_decomposed:
+        return _of_a_prepared_base(job, shape, tensor)
     shared = tensor if job.sequence_parallel else 1  # ranks that share the tokens between the split matrices
     selective = job.checkpointing == "selective" and not _recomputes_attention_alone(job)
     if selective:
@@ -36,6 +39,16 @@ def layer_bytes_per_token(job: Job, shape: Shape, tensor: Any) -> tuple[Any, Any
         if not job.flash_attention and job.checkpointing != "selective":
             kept = kept + score_bytes_per_token(job, shape, tensor)
     return _at_work(job, shape, tensor, shared), kept, _stream(job) * shape.hidden / shared
+
+
+def _of_a_prepared_base(job: Job, shape: Shape, tensor: Any) -> tuple[Any, Any, Any]:
+    """The same where matrices of bitsandbytes answer in 32 bits; a layer that is computed anew keeps all at work."""
+    kept, working = wide_layer(job, shape, tensor)
+    kept = kept + _routed(job, shape, learns=False)
+    scores = 0.0 if job.flash_attention else score_bytes_per_token(job, shape, tensor)
+    again = job.checkpointing == "full"
+    at_work = working + (kept + 2.0 * scores if again else scores)
+    return at_work, kept + scores, _stream(job) * shape.hidden
 
 
 def score_bytes_per_token(job: Job, shape: Shape, tensor: Any) -> Any:

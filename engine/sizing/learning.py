@@ -97,7 +97,7 @@ def logits_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:
         return 0.0
     training = sizing_constants().training
     habits = training.frameworks.get(job.framework or "")
-    per_logit = bytes_of_a_logit(job)
+    per_logit = bytes_of_a_logit(job, shape)
     whole = micro_batch * job.seq_len_tokens * shape.vocab * per_logit / tensor / 1e9
     if wide_ends(job) and not job.narrow_loss:
         whole = whole + 2.0 * shape.vocab * shape.hidden / tensor / 1e9  # The head, as autocast has cast it.
@@ -111,7 +111,7 @@ def logits_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:
     return whole / per_logit * (kept + gradient / training.chunked_loss_chunks.value)
 
 
-def bytes_of_a_logit(job: Job) -> float:
+def bytes_of_a_logit(job: Job, shape: Shape) -> float:
     """What the loss takes of each logit: by how it is computed, and by who holds what the model answered."""
     training = sizing_constants().training
     if job.compiled or job.fused_loss:
@@ -121,12 +121,23 @@ def bytes_of_a_logit(job: Job) -> float:
     logits = training.logits
     # Autocast gives a head in 32 bits a copy in 16 to answer with; a loop that takes its loss in 16 bits has none.
     wide_head = wide_ends(job) and job.narrow_loss
+    # Models that cap their answers do so in the type of the head, before they are cast, and keep what came out.
+    first = logits.wide_answer if wide_head or job.recipe == "fp32" else logits.answer
+    capped = first if shape.capped_logits else 0.0
     wide = wide_head or job.recipe == "fp32" or older(job.transformers_version, logits.wide_before)
     if job.narrow_loss and not wide:
-        return training.logit_bytes_16bit.value
-    habits = training.frameworks.get(job.framework or "")
-    # A loop of one's own, which is what takes a loss in 16 bits, holds them whatever it trains by.
-    held = job.narrow_loss or habits is None or not habits.frees_logits
-    whole = logits.loss + ((logits.wide_answer if wide else logits.answer) if held else 0.0)
+        return training.logit_bytes_16bit.value + capped - (0.0 if _held(job) else logits.answer)
+    whole = logits.loss + ((logits.wide_answer if wide else logits.answer) if _held(job) else 0.0)
     copied = not wide and older(job.transformers_version, logits.copied_before)
-    return max(whole, logits.copied) if copied else whole
+    return (max(whole, logits.copied) if copied else whole) + capped
+
+
+def _held(job: Job) -> bool:
+    """Whether the answers are still there when the loss is passed backward.
+
+    A loop of one's own, which is what takes a loss in 16 bits, holds them whatever it trains by.
+    """
+    if job.holds_logits is not None:
+        return job.holds_logits
+    habits = sizing_constants().training.frameworks.get(job.framework or "")
+    return job.narrow_loss or habits is None or not habits.frees_logits

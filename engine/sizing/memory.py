@@ -49,7 +49,8 @@ def memory_columns(job: Job, rows: Rows) -> MemoryColumns | None:
 
 def estimate_memory(job: Job, gpu: Gpu, layout: Layout) -> MemoryEstimate | None:
     """Memory of one plan."""
-    found = memory_columns(job, rows_of([layout], batch_of(job), context_gb(gpu), is_small(gpu)))
+    usable = np.inf if gpu.usable_gb is None else gpu.usable_gb
+    found = memory_columns(job, rows_of([layout], batch_of(job), context_gb(gpu), is_small(gpu), usable))
     return None if found is None else found.row(0)
 
 

@@ -39,6 +39,12 @@ _COUNTED = TermKind(
     ("images", "network", "pixels", "classes"),
     "ResNet, FPN and Mask R-CNN papers: outputs of convolutions counted; see knowledge/sizing.yaml, vision.parts",
 )
+_TRACED = TermKind(
+    "activations",
+    "images x pixels x numbers kept of each x bytes",
+    ("images", "network", "pixels", "kept_per_pixel"),
+    "the network as modules, traced without a GPU (benchmarks/lab/yolos.py)",
+)
 _ATTENDED = TermKind(
     "activations",
     "images x tokens x 34 bytes x width x layers; tokens are GMAC / parameters",
@@ -82,10 +88,13 @@ def feature_elements(job: Job) -> tuple[float, float, float]:
     if gmacs is None:
         gmacs = vision.gmacs_per_param_b.value * (job.params_b or 0.0)
     elements = vision.activations_per_gmac.value * gmacs**vision.activations_exponent.value
-    pixels = job.pixels()
-    if job.training and model is not None and model.trains_px_above:  # At many sizes, of which the largest counts.
-        pixels *= (1.0 + model.trains_px_above / max(1, job.image_px)) ** 2
-    return elements * pixels / native**2, gmacs, native
+    return elements * _largest_pixels(job) / native**2, gmacs, native
+
+
+def _largest_pixels(job: Job) -> float:
+    """Pixels of a picture; of a network that learns at many sizes those of the largest, which counts."""
+    above = job.model.trains_px_above if job.training and job.model is not None else None
+    return job.pixels() * (1.0 + (above or 0) / max(1, job.image_px)) ** 2
 
 
 def kept_for_gradients_gb(job: Job, images: Any) -> Any:
@@ -108,6 +117,15 @@ def _composed_maps(job: Job, images: Ints, size: float) -> PartColumn | None:
     classes = job.classes or unstated
     value = images * found.elements(pixels, classes) * size / 1e9
     return PartColumn(_COUNTED, value, (images, found.name, pixels, classes))
+
+
+def _traced_maps(job: Job, images: Ints, size: float) -> PartColumn | None:
+    """Maps of a network that was traced as a whole."""
+    each = job.model.kept_per_pixel if job.model is not None else None
+    if each is None or job.model is None:
+        return None
+    pixels = _largest_pixels(job)
+    return PartColumn(_TRACED, images * pixels * each * size / 1e9, (images, job.model.name, pixels, each))
 
 
 def _attended_maps(job: Job, params_b: float, images: Ints, size: float) -> PartColumn | None:
@@ -200,9 +218,10 @@ def _training(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
     released: Any = 0.0
     params = params_b * 1e9 / rows.tensor / rows.pipeline
     if job.peft:
-        per = constants.weights[job.weight_precision].body
-        over = shards(rows)[0]
-        parts.append(PartColumn(FROZEN, params * per / over / 1e9, (params_b, job.weight_precision, over)))
+        weight, over = constants.weights[job.weight_precision], shards(rows)[0]
+        per = (weight.body - weight.scales) / over + weight.scales
+        inputs = (params_b, job.weight_precision, over, weight.scales)
+        parts.append(PartColumn(FROZEN, params * per / 1e9, inputs))
         trained = 0.01 * params * job.lora_rank / 16.0
         states = bytes_of_an_adapter(job)
         parts.append(PartColumn(ADAPTERS, trained * states / 1e9, (trained / 1e6, job.lora_rank, states)))
@@ -245,10 +264,11 @@ def _training_activation(job: Job, params_b: float, batch: Ints) -> PartColumn:
     constants = sizing_constants()
     if job.family == "vision":
         size = 4.0 if job.recipe == "fp32" else 2.0
-        counted = _composed_maps(job, batch, size * (1.0 if job.checkpointing == "none" else 0.4))
+        share = size * (1.0 if job.checkpointing == "none" else 0.4)
+        counted = _traced_maps(job, batch, share) or _composed_maps(job, batch, share)
         if counted is not None:
             return counted
-        attended = _attended_maps(job, params_b, batch, size * (1.0 if job.checkpointing == "none" else 0.4))
+        attended = _attended_maps(job, params_b, batch, share)
         if attended is not None:
             return attended
         elements, gmacs, native = feature_elements(job)

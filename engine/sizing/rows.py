@@ -40,6 +40,7 @@ class Rows(NamedTuple):
     batch: Ints
     context_gb: Floats  # of the driver on the GPU
     small_card: Bools  # serving engines take smaller steps on it
+    usable_gb: Any = np.inf  # of the GPU; what is held but not needed is given back at its end
 
     @property
     def count(self) -> Any:
@@ -56,6 +57,7 @@ def rows_of(
     batch: int | Sequence[int] | Ints,
     context_gb: float | Floats = 0.0,
     small_card: bool | Bools = False,
+    usable_gb: float = np.inf,
 ) -> Rows:
     """The rows of layouts; what is the same for all of them may be given once."""
     tensor, pipeline, data, sharding = zip(*layouts, strict=True)
@@ -68,6 +70,7 @@ def rows_of(
         np.broadcast_to(np.asarray(batch, np.int64), length),
         np.broadcast_to(np.asarray(context_gb, np.float64), length),
         np.broadcast_to(np.asarray(small_card, np.bool_), length),
+        usable_gb,
     )
 
 

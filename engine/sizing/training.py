@@ -63,7 +63,7 @@ def training_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
     layer_params, end_params = stage_params(shape, rows.pipeline)
     if job.peft:
         _frozen(job, shape, rows, parts)
-        trained = _adapters(job, shape, rows, parts)
+        trained, released = _adapters(job, shape, rows, parts)
         parts += replica_buckets(job, rows, trained)
     else:
         shape = _without_frozen_encoders(job, shape, rows, parts)
@@ -87,7 +87,9 @@ def training_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
     if np.any(released):
         excess = np.maximum(0.0, released + one_layer - freed)
         freed = freed + excess - released  # Gradients are still there in the optimiser's step.
-        parts.append(PartColumn(RELEASED, excess, (shape.params / 1e9, state_bytes(job).gradients, shards(rows)[1])))
+        each = 0.25 * bytes_of_an_adapter(job) if job.peft else state_bytes(job).gradients
+        learnt = trained if job.peft else shape.params
+        parts.append(PartColumn(RELEASED, excess, (learnt / 1e9, each, shards(rows)[1])))
     parts.append(step_part(workspace, freed))
     zero = beside_zero(job, rows, trained, shape.hidden)
     parts += zero_parts(zero, trained, rows, np.maximum(freed, workspace))
@@ -197,11 +199,17 @@ def _frozen(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> None
     over = shards(rows)[0]
     layer_params, end_params = stage_params(shape, rows.pipeline)
     ends = (4.0 if wide_ends(job) else 2.0) if weight.ends_16bit else weight.body
-    body = layer_bytes(job, shape, weight, 1)
+    whole_body = layer_bytes(job, shape, weight, 1)
+    # Scales are no parameters: they are neither sharded nor offloaded.
+    body = layer_bytes(job, shape, replace(weight, body=weight.body - weight.scales), 1)
+    scales = layer_params * (whole_body - body) / tensor / 1e9
     frozen = (layer_params * body + end_params * ends) / tensor / 1e9
     layer, root = shape.layer_params * body / tensor / 1e9, end_params * ends / tensor / 1e9
-    # FSDP fetches the next layer while one runs, and keeps what is in no layer together all the time.
+    # FSDP fetches the next layer while one runs, and keeps what is in no layer together all the time. Shards that wait
+    # in host memory come before they are joined, through a stream whose blocks the others do not use.
     fetches, fetched = rows.sharded("fsdp"), 2.0 * layer + root
+    if job.cpu_offload:
+        fetched = fetched + (layer + root) / over
     one = max(shape.layer_params * body, shape.embedding * ends) / tensor
     # An element of what is packed is a byte of several parameters.
     element = max(1.0, body)
@@ -214,7 +222,7 @@ def _frozen(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> None
     on_rank = (layer_params + end_params) / tensor / 1e9
     inputs = (shape.layer_params / tensor / 1e9, weight.body, end_params / tensor / 1e9)
     parts.append(PartColumn(LIVE_LAYER, np.where(spread, gathered, 0.0), inputs, spread))
-    parts.append(PartColumn(FROZEN, frozen, (on_rank, job.weight_precision, over)))
+    parts.append(PartColumn(FROZEN, frozen + scales, (on_rank, job.weight_precision, over, weight.scales)))
     habits = sizing_constants().training.frameworks.get(job.framework or "")
     if habits is not None and habits.trains_around_frozen:
         around = np.where(spread, frozen + layer, 0.0)
@@ -228,14 +236,13 @@ def _frozen(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> None
         parts.append(PartColumn(UNPACKED, unpacked * kept_layers * 2.0 / 1e9, (unpacked / 1e6, kept_layers)))
 
 
-def _adapters(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> Any:
-    """Append adapters and what is trained beside them; give how many parameters learn."""
+def _adapters(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> tuple[Any, Any]:
+    """Append adapters and what is trained beside them; give how many parameters learn, and gradients that go, GB."""
     trained = adapter_params(shape, job.lora_rank, job.lora_targets) / (rows.tensor * rows.pipeline)
-    per = bytes_of_an_adapter(job)
-    if job.optimizer.endswith("8bit"):
-        per = 0.5 * per + 2.0  # Two moments of 8 bits.
-    # Weights and gradients of adapters, half of the bytes, stay whole; their moments follow the sharding.
-    kept_here = per * 0.5 + per * 0.5 / shards(rows)[2]
+    kept_here, gradients = _bytes_here(job, rows)
+    # A step of one micro-batch has none of its gradients yet when the loss is taken.
+    released = trained * gradients / 1e9 if job.gradient_accumulation == 1 else 0.0
+    kept_here = kept_here + (0.0 if job.gradient_accumulation == 1 else gradients)
     parts.append(PartColumn(ADAPTERS, trained * kept_here / 1e9, (trained / 1e6, job.lora_rank, kept_here)))
     states = _whole_beside_adapters(job, rows)
     if job.trains_embeddings:
@@ -248,7 +255,7 @@ def _adapters(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> An
         learnt = shape.encoders / (rows.tensor * rows.pipeline)
         parts.append(PartColumn(TRAINED_ENCODERS, learnt * states / 1e9, (learnt / 1e6, states)))
         trained = trained + learnt
-    return trained
+    return trained, released
 
 
 def bytes_of_an_adapter(job: Job) -> float:
@@ -258,6 +265,20 @@ def bytes_of_an_adapter(job: Job) -> float:
         return training.adapter_bytes.value * (0.5 if job.narrow_adapters else 1.0)
     habits = training.frameworks.get(job.framework or "")
     return habits.adapter_bytes if habits and habits.adapter_bytes else training.adapter_bytes.value
+
+
+def _bytes_here(job: Job, rows: Rows) -> tuple[Any, Any]:
+    """Bytes of an adapter's parameter on a rank: weight and moments, and its gradient.
+
+    FSDP makes adapters units of their own (PEFT's fsdp_auto_wrap_policy) and shards all of them; where weights wait in
+    host memory theirs and their moments do too. DeepSpeed's third stage leaves so small parameters whole
+    (stage3_param_persistence_threshold); what it offloads are moments.
+    """
+    per = bytes_of_an_adapter(job)
+    each = 0.25 * per  # as much for a gradient; two moments take the other half
+    moments = 0.0 if job.cpu_offload else (2.0 if job.optimizer.endswith("8bit") else 0.5 * per) / shards(rows)[2]
+    here = np.where(rows.sharded("fsdp"), 0.0 if job.cpu_offload else each / shards(rows)[0], each)
+    return here + moments, here
 
 
 def _whole_beside_adapters(job: Job, rows: Rows) -> Any:

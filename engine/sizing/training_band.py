@@ -17,7 +17,20 @@ from whichgpu.engine.sizing.rows import Rows
 from whichgpu.engine.sizing.serving_reserve import GIB
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.states import allocator_share, shards
-from whichgpu.engine.sizing.training_terms import ADAPTERS, ALLOCATOR, CONTEXT, FROZEN, GRADIENTS, OPTIMIZER, WEIGHTS
+from whichgpu.engine.sizing.training_terms import (
+    ACTIVATIONS,
+    ADAPTERS,
+    ALLOCATOR,
+    CONTEXT,
+    FROZEN,
+    GRADIENTS,
+    OPTIMIZER,
+    WEIGHTS,
+)
+
+
+#: By which PyTorch's allocator takes memory for large blocks: 2 MiB.
+_SEGMENT_GB = 2.0 / 1024.0 * GIB
 
 
 def finished(
@@ -44,11 +57,18 @@ def finished(
     if fragmentation is not None:
         share = share + fragmentation / tensors
     collectives = np.where(count > 1, constants.collectives_gib.value * GIB, 0.0)
-    parts.append(PartColumn(ALLOCATOR, tensors * share, (share,)))
-    parts.append(PartColumn(CONTEXT, rows.context_gb + collectives, (count,)))
-    total = total_gb(parts)
-    low, high, reason = _band(job, parts, rows, tensors, total, soft, known=known)
+    outside = rows.context_gb + collectives
+    whole = tensors * (1.0 + share) + outside
+    low, high, reason = _band(job, parts, rows, tensors, whole, soft, known=known)
     low, high = low - less_gb, high + open_gb
+    # A block that is held but not in use goes back where a card comes to its end (CUDACachingAllocator.cpp, which
+    # releases cached segments and tries again where it can have no further one).
+    spare = np.fmin(apart, np.fmax(0.0, whole + _SEGMENT_GB - rows.usable_gb) / (1.0 + share))
+    if np.any(spare):
+        parts[:] = [part._replace(gb=part.gb - spare) if part.kind is ACTIVATIONS else part for part in parts]
+    parts.append(PartColumn(ALLOCATOR, (tensors - spare) * share, (share,)))
+    parts.append(PartColumn(CONTEXT, outside, (count,)))
+    total = total_gb(parts)
     if fragmentation is not None:
         high = high + constants.training.fragmentation_most.value * soft
         reason += "; batches of varying length fragment memory"

@@ -10,9 +10,9 @@ _COUNT_INPUTS = ("parameters_b", "bytes_per_parameter", "shards")
 WEIGHTS = TermKind("weights", "trained parameters on the rank x bytes / shards", _COUNT_INPUTS, _ZERO)
 FROZEN = TermKind(
     "weights",
-    "frozen parameters on the rank x bytes of their format / shards",
-    ("parameters_b", "weight_precision", "shards"),
-    "QLoRA paper, bitsandbytes; embedding and head stay in 16 bits",
+    "frozen parameters on the rank x bytes of their format / shards; scales of quantised ones whole on each rank",
+    ("parameters_b", "weight_precision", "shards", "scale_bytes"),
+    "QLoRA paper, bitsandbytes; embedding and head stay in 16 bits; scales are in a parameter's quant_state",
 )
 GRADIENTS = TermKind("gradients", "trained parameters on the rank x bytes / shards", _COUNT_INPUTS, _ZERO)
 RELEASED = TermKind(
@@ -87,7 +87,8 @@ LIVE_LAYER = TermKind(
 ACTIVATIONS = TermKind(
     "activations",
     "micro-batch x tokens x bytes kept per token and layer x layers (checkpoints only if recomputed) + one layer at"
-    " work, as far as it exceeds the logits that have gone by then",
+    " work, as far as it exceeds the logits that have gone by then; under FSDP and ZeRO-3 whole, where the card has"
+    " room for both",
     ("micro_batch", "seq_len_tokens", "gradient_checkpointing", "flash_attention", "tensor", "pipeline"),
     "operands that autograd saves, as traces of real modules find them (knowledge/activation_traces.yaml)",
 )

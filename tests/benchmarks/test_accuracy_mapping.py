@@ -86,3 +86,14 @@ def test_adapters_and_releases():
     found = line(task="lora", framework="transformers 4.38, own loop", lora={"dropout": 0.1, "precision": "bf16"})
     facts = ("transformers_version", "lora_dropout", "adapter_precision")
     assert [found[fact] for fact in facts] == ["4.38", 0.1, "bf16"]
+
+
+def test_a_loop_that_lets_its_logits_go():
+    held, freed = (line(task="lora", framework=f"PEFT, own loop{end}") for end in ("", ", frees logits"))
+    assert "holds_logits" not in held
+    assert freed["holds_logits"] is False
+
+
+@pytest.mark.parametrize(("told", "means"), [("full_shard", "fsdp"), ("yes", "fsdp"), ("no_shard", "none")])
+def test_fsdp_that_shards_nothing(told, means):
+    assert line(task="lora", parallelism={"dp": 2, "fsdp": told})["sharding"] == means

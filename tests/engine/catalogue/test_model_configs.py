@@ -142,6 +142,22 @@ def test_an_unknown_kind_is_read_from_its_dimensions_and_says_so() -> None:
     assert not model_from_config(LLAMA).notes
 
 
+@pytest.mark.parametrize(
+    ("told", "capped"),
+    [
+        ({"model_type": "gemma2"}, True),
+        ({"model_type": "gemma2", "final_logit_softcapping": None}, False),
+        ({"model_type": "gemma4_text", "final_logit_softcapping": 30.0}, True),
+        ({"model_type": "recurrent_gemma", "logits_soft_cap": 30.0}, True),
+        ({"model_type": "llama"}, False),
+    ],
+)
+def test_logits_that_pass_a_hyperbolic_tangent(told: dict[str, Any], capped: bool) -> None:
+    dims = {"hidden_size": 2304, "num_hidden_layers": 26, "num_attention_heads": 8, "num_key_value_heads": 4}
+    dims |= {"head_dim": 256, "intermediate_size": 9216, "vocab_size": 256000}
+    assert model_from_config({**dims, **told}).capped_logits is capped
+
+
 def test_the_index_of_the_weights_tells_their_bytes(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps(LLAMA), encoding="utf-8")
     index = {"metadata": {"total_size": 2**31}, "weight_map": {}}

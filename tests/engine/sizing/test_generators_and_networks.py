@@ -257,3 +257,19 @@ def test_a_network_that_trains_at_many_sizes_takes_what_the_largest_pictures_tak
     wide = replace(spec, trains_px_above=160)
     assert maps(wide) == pytest.approx(maps(spec) * (800 / 640) ** 2)
     assert maps(wide, task="inference", concurrency=8) == maps(spec, task="inference", concurrency=8)
+
+
+def test_a_network_that_was_traced_keeps_so_much_of_each_pixel():
+    facts = {"task": "full_finetuning", "model_family": "vision", "batch_size_per_gpu": 16, "image_px": 640}
+    spec = ModelSpec(
+        id="yolo", name="yolo", kind="detection", params_b=0.0465, gmacs_per_image=54.55, resolution_px=640,
+        kept_per_pixel=563.0,
+    )  # fmt: skip
+    told = {"image_short_px": 640, **facts}
+    narrow, wide = (estimate(spec, **told, compute_precision=kind) for kind in ("fp16", "fp32"))
+    assert narrow.breakdown["activations"] == pytest.approx(16 * 640**2 * 563.0 * 2 / 1e9)
+    assert wide.breakdown["activations"] == pytest.approx(2 * narrow.breakdown["activations"])
+    largest = estimate(replace(spec, trains_px_above=160), **told, compute_precision="fp16")
+    assert largest.breakdown["activations"] == pytest.approx(narrow.breakdown["activations"] * (800 / 640) ** 2)
+    by_law = estimate(replace(spec, kept_per_pixel=None), **told, compute_precision="fp16")
+    assert by_law.breakdown["activations"] < 0.8 * narrow.breakdown["activations"]

@@ -410,12 +410,35 @@ def test_an_old_pytorch_does_not_fuse_attention_and_holds_every_kernel():
         ({"transformers_version": "4.38"}, 16),
         ({"loss_precision": "bf16", "transformers_version": "4.49"}, 8),
         ({"loss_precision": "bf16", "transformers_version": "4.44"}, 16),  # the model answers in 32 bits itself
+        ({"loss_precision": "bf16", "transformers_version": "4.49", "holds_logits": False}, 6),
+        ({"training_framework": "transformers", "holds_logits": True}, 14),
+        ({"holds_logits": False}, 12),
         ({"compute_precision": "fp32", "training_framework": "transformers"}, 12),
     ],
 )
 def test_logits_take_what_the_release_of_transformers_makes_of_them(told, bytes_each):
     found = estimate(seq_len_tokens=1024, batch_size_per_gpu=2, gradient_checkpointing="full", **told)
     assert found.breakdown["logits"] == pytest.approx(2048 * LLAMA_7B.vocab * bytes_each / 1e9)
+
+
+def test_pretraining_fuses_its_loss_unless_a_precision_of_it_is_stated():
+    facts = {"task": "pretraining", "seq_len_tokens": 1024, "batch_size_per_gpu": 2}
+    fused, own = (estimate(**facts, **told).breakdown["logits"] for told in ({}, {"loss_precision": "fp32"}))
+    logits = 2048 * LLAMA_7B.vocab / 1e9
+    assert (fused, own) == (pytest.approx(8 * logits), pytest.approx(14 * logits))
+
+
+@pytest.mark.parametrize(
+    ("told", "more"),
+    [({"training_framework": "transformers"}, 2), ({"compute_precision": "fp32"}, 4), ({"loss_precision": "bf16"}, 2)],
+)
+def test_capped_logits_keep_what_came_out_of_the_cap(told, more):
+    plain, capped = (
+        estimate(model=replace(LLAMA_7B, capped_logits=caps), seq_len_tokens=1024, batch_size_per_gpu=2, **told)
+        for caps in (False, True)
+    )
+    logits = 2048 * LLAMA_7B.vocab / 1e9
+    assert capped.breakdown["logits"] - plain.breakdown["logits"] == pytest.approx(more * logits)
 
 
 def test_a_head_that_was_cast_to_32_bits_is_cast_back_under_autocast():
