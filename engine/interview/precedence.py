@@ -195,10 +195,12 @@ class Precedence:
         return found + later
 
     def _equals_beating(self, entry: Entrant) -> Iterator[Entrant]:
-        """The plans of equal standing that are clearly cheaper and faster than a plan."""
-        mine = self._traits[entry.id]
-        for other in self.faster_for_less(entry):
-            if stands_as_well(self._traits[other.id], mine, paid_anyway=False):
+        """The plans of equal standing that are clearly cheaper and faster than a plan, or far better."""
+        mine, most = self._traits[entry.id], most_cost_that_outweighs(self._figures[entry.id], self.objective)
+        for other in self._for_no_more(entry, most=most):
+            its, figures = self._traits[other.id], (self._figures[other.id], self._figures[entry.id])
+            beats = self._clearly(other, entry) or far_better(*figures, self.objective, its, mine)
+            if beats and stands_as_well(its, mine, paid_anyway=False):
                 yield other
 
     def _is_equal(self, other: Entrant, entry: Entrant, *, another_named: bool = False, slower: bool = True) -> bool:
