@@ -124,6 +124,8 @@ def training_of(facts: dict[str, Any]) -> Line:
     if "torch.compile" in software:
         line["compiled"] = True
     detail = str(facts.get("task_detail") or "").lower()
+    if "loss in chunks" in detail:
+        line["chunked_loss"] = True
     if framework == "torchtune" and "cumulative" in detail:
         line |= _torchtune_ladder(detail)
     return line

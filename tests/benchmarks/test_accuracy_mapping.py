@@ -86,3 +86,13 @@ def test_adapters_and_releases():
     found = line(task="lora", framework="transformers 4.38, own loop", lora={"dropout": 0.1, "precision": "bf16"})
     facts = ("transformers_version", "lora_dropout", "adapter_precision")
     assert [found[fact] for fact in facts] == ["4.38", 0.1, "bf16"]
+
+
+@pytest.mark.parametrize(("told", "means"), [("fp8_e4m3", "fp8"), ("int8", "int8"), ("fp16", "fp16")])
+def test_the_format_of_a_cache(told, means):
+    assert line(task="inference", kv_cache_dtype=told)["kv_cache_precision"] == means
+
+
+def test_a_loss_in_chunks_is_said_in_words():
+    assert line(task="full_finetune", task_detail="loss in chunks")["chunked_loss"] is True
+    assert "chunked_loss" not in line(task="full_finetune", task_detail="all of it")
