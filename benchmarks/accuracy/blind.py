@@ -67,6 +67,32 @@ kinds' bands (0103), each source but in its own; so do those of the first check.
 """,
     ),
     Check(
+        "blind_runs_3.jsonl",
+        {
+            "LLM inference, A": 2.6,
+            "LLM inference, B": 4.4,
+            "LoRA, A": 3.0,
+            "LoRA, B": 15.2,
+            "QLoRA, A": 16.1,
+            "QLoRA, B": 9.0,
+            "diffusion, inference, A": 8.5,
+            "diffusion, inference, B": 17.7,
+            "diffusion, training, B": 36.6,
+            "full training, A": 13.5,
+            "full training, B": 46.2,
+            "speech, B": 36.7,
+            "vision, training, A": 46.1,
+            "vision, training, B": 10.7,
+            "all": 12.7,
+        },
+        97.0,
+        82.2,
+        """308 rows of 36 sources that stand in none of the other files (`data/blind_runs_3.jsonl`), gathered,
+committed and run once in the same way. Eight rows had facts that their sources state otherwise, and were mended after
+(**now**); the estimator was not. What is missed and why stands in `docs/decisions/0117`. They take no part in bands.
+""",
+    ),
+    Check(
         "own_runs.jsonl",
         {
             "LLM inference, A": 8.5,
