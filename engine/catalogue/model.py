@@ -148,6 +148,7 @@ class ModelSpec(FrozenModel):
     fused_qkv: bool = False  # query, key and value are one matrix, and values a part of what comes out of it
     parallel_branches: bool = False  # attention and the feed-forward part of a layer read the same input
     partial_rotary: bool = False  # some numbers of a head are rotated, and joined with the others again
+    plain_loss: Literal["own", "transformers"] | None = None  # its own code, or an old class, does not cast answers
     moe: Moe | None = None
     mla: Mla | None = None
     native_precision: str | None = None  # mxfp4, fp8 where the published weights are

@@ -77,6 +77,7 @@ class Job(Struct, frozen=True):
     assumed: tuple[Assumed, ...] = ()
     compiled: bool = False
     narrow_loss: bool = False  # the loss is taken from logits in 16 bits as they are
+    loss_autocasts: bool = True  # cross entropy runs under autocast, which computes it in 32 bits
     fused_loss: bool = False  # softmax and its gradient in one kernel
     context_parallel: int = 1  # GPUs that share a sequence: ``seq_len_tokens`` is what each of them holds
     sequence_parallel: bool | None = None  # tensor ranks share tokens between the layers; None: nobody says

@@ -46,6 +46,7 @@ class Shape(Struct, frozen=True):
     fused_qkv: bool = False  # query, key and value are one matrix
     parallel_branches: bool = False  # attention and the feed-forward part read the same input
     partial_rotary: bool = False  # some numbers of a head are rotated, and joined with the others
+    plain_loss: str | None = None  # whose class hands answers to the loss as they are: own, transformers
     drops_out: bool = False  # of scores, and of what each part of a layer adds, while it learns
     encoders: float = 0.0  # of pictures and sound beside the language model, with what leads into it
 
@@ -166,6 +167,7 @@ def _published(model: ModelSpec, stated_b: float | None, active_b: float | None)
         fused_qkv=model.fused_qkv,
         parallel_branches=model.parallel_branches,
         partial_rotary=model.partial_rotary,
+        plain_loss=model.plain_loss,
         # BERT and its relatives; configurations of the kind have a dropout of 0.1 unless told otherwise.
         drops_out=model.kind == "encoder" and model.bias == "all" and model.learned_positions is not None,
         encoders=min(encoders, params),

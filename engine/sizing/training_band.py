@@ -18,6 +18,7 @@ from whichgpu.engine.sizing.serving_reserve import GIB
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.states import allocator_share, shards
 from whichgpu.engine.sizing.training_terms import ADAPTERS, ALLOCATOR, CONTEXT, FROZEN, GRADIENTS, OPTIMIZER, WEIGHTS
+from whichgpu.engine.sizing.versions import older
 
 
 def finished(
@@ -133,6 +134,7 @@ def _experts_open_gb(job: Job, shape: Shape, rows: Rows) -> Any:
     constants = sizing_constants()
     habits = constants.training.frameworks.get(job.framework or "")
     told = job.expert_precision is not None or (habits is not None and habits.quantizes_experts is not None)
+    told = told or older(job.transformers_version, constants.fused_experts.since)  # Then they are linear layers.
     if told or not job.peft or not shape.expert_params or job.weight_precision not in constants.fused_experts.formats:
         return None
     more = 2.0 - constants.weights[job.weight_precision].body

@@ -173,7 +173,7 @@ def _kept_bytes(job: Job, shape: Shape) -> float:
     narrow = min(shape.intermediate, body / shape.layers / (products * shape.hidden))
     plain = replace(job, checkpointing="none", flash_attention=True)
     each = layer_bytes_per_token(plain, replace(shape, intermediate=max(1, int(narrow))), 1)[1]
-    words = shape.vocab * bytes_of_a_logit(job) if job.family == "llm" else 0.0
+    words = shape.vocab * bytes_of_a_logit(job, shape) if job.family == "llm" else 0.0
     fewer = training.logit_passes.value / training.memory_passes.value
     return as_number(shape.layers * each + fewer * words)
 
