@@ -235,6 +235,7 @@ class Other(FrozenModel):
     speech_weight_bytes: Constant
     speech_loading_bytes: Constant
     speech_beams: Constant
+    speech_head_dim: Constant
     speech_ratio: Constant
     speech_positions: Constant
     speech_words: Constant

@@ -29,6 +29,7 @@ def serving_of(reader: Reader, kind: Kind, family: Family, model: ModelSpec | No
         "weight_precision": precision,
         "kv_precision": _kv_precision(reader),
         "expert_precision": _expert_precision(reader, kind, model, precision, engine),
+        "beams": reader.whole("beams") or None,
         "text_encoder_precision": reader.text("text_encoder_precision"),
         "encoders_cached": reader.flag("encoders_cached"),
         "sliced_decoding": bool(reader.flag("sliced_decoding")),

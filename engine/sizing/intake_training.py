@@ -167,12 +167,11 @@ def _recipe(reader: Reader, kind: Kind, habits: Framework | None) -> str:
 def _loss_autocasts(reader: Reader, recipe: str, habits: Framework | None) -> bool:
     """Whether the loss is computed under autocast.
 
-    DeepSpeed casts the model instead (accelerate/accelerator.py has no ``native_amp`` under it); frameworks whose recipe
-    is pure have none, but the Trainer's flags of 16 bits are autocast over weights in 16 bits too.
+    DeepSpeed casts the model instead (accelerate/accelerator.py has no ``native_amp`` under it); frameworks whose
+    recipe is pure have none, but the Trainer's flags of 16 bits are autocast over weights in 16 bits too.
     """
-    by_deepspeed = (reader.text("sharding") or "").startswith("zero") or reader.text(
-        "training_framework"
-    ) == "deepspeed"
+    staged = (reader.text("sharding") or "").startswith("zero")
+    by_deepspeed = staged or reader.text("training_framework") == "deepspeed"
     pure = reader.known("weight_precision") or habits is None or habits.step != "trainer"
     return not by_deepspeed and not (recipe == "fp32" or (recipe == "pure" and pure))
 

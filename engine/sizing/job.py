@@ -100,6 +100,7 @@ class Job(Struct, frozen=True):
     rollout_share_assumed: bool = False  # nobody stated that share
     varying_lengths: bool = False  # batches differ in length
     expert_precision: str | None = None  # of routed experts, where it is not that of the weights
+    beams: int | None = None  # of a search for the text of speech; None: as the program has them
     text_encoder_precision: str | None = None  # of a generator
     encoders_cached: bool | None = None  # a generator's encoders have run before; None: as its trainers do
     sliced_decoding: bool = False
