@@ -13,7 +13,7 @@ from whichgpu.engine.sizing.generator_parts import traced_denoiser
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
 from whichgpu.engine.sizing.rows import Rows, ceiling
-from whichgpu.engine.sizing.states import shards
+from whichgpu.engine.sizing.states import shards, weights_stay
 from whichgpu.engine.sizing.training import Block, bytes_of_an_adapter, step_part, taking_turns, trained_states
 from whichgpu.engine.sizing.training_band import finished
 from whichgpu.engine.sizing.training_terms import ADAPTERS, ALLOCATOR, CONTEXT
@@ -249,10 +249,8 @@ def _training(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     if job.peft:
         weight = constants.weights[job.weight_precision].body
         whole = generator.denoiser_b * weight
-        if job.cpu_offload:
-            frozen = min(whole, 2.0 * whole / generator.layers) + np.zeros(len(rows.data))
-        else:
-            frozen = whole / shards(rows)[0]
+        waits = job.cpu_offload & ~weights_stay(job, rows)
+        frozen = np.where(waits, min(whole, 2.0 * whole / generator.layers), whole / shards(rows)[0])
         inputs = (generator.denoiser_b, generator.text_b, generator.vae_b, job.weight_precision, job.cpu_offload)
         parts.append(PartColumn(_COMPONENTS, frozen, inputs))
         # Inputs and outputs of four attention matrices are 8 widths, of two feed-forward ones 10.

@@ -19,7 +19,7 @@ from whichgpu.engine.sizing.rows import Rows
 from whichgpu.engine.sizing.serving import layer_bytes
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.sharing import stage_params
-from whichgpu.engine.sizing.states import shards, state_bytes
+from whichgpu.engine.sizing.states import shards, state_bytes, weights_stay
 from whichgpu.engine.sizing.training_band import finished
 from whichgpu.engine.sizing.training_terms import (
     ACTIVATIONS,
@@ -205,7 +205,8 @@ def _frozen(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> None
     gathered = np.where(fetches, fetched, whole)
     spread = (over > 1) & (not job.cpu_offload)
     few = np.where(fetches, fetched, np.where(deep, whole, 2.0 * one / 1e9))
-    frozen = np.minimum(frozen, few) if job.cpu_offload else frozen / over
+    waits = job.cpu_offload & ~weights_stay(job, rows)
+    frozen = np.where(waits, np.minimum(frozen, few), frozen / over)
     on_rank = (layer_params + end_params) / tensor / 1e9
     inputs = (shape.layer_params / tensor / 1e9, weight.body, end_params / tensor / 1e9)
     parts.append(PartColumn(LIVE_LAYER, np.where(spread, gathered, 0.0), inputs, spread))
@@ -276,7 +277,7 @@ def trained_states(job: Job, block: Block, rows: Rows, parts: list[PartColumn]) 
     if job.cpu_offload:
         # Below the third stage only optimiser state and master weights wait in host memory. Above it two layers are on
         # the GPU at a time, with their weights and gradients.
-        stay = rows.sharded("zero1", "zero2") | (habits is not None and not habits.shards_weights)
+        stay = weights_stay(job, rows)
         # DeepSpeed keeps further layers gathered.
         both = per.weights + per.gradients
         two = np.minimum(block.params, 2.0 * block.largest) * both
