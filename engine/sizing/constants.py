@@ -165,6 +165,7 @@ class Diffusion(FrozenModel):
     text_encoder_small_b: Constant
     text_encoder_medium_b: Constant
     text_encoder_large_b: Constant
+    text_encoder_clip_only_b: Constant
     vae_b: Constant
     denoiser_small_b: Constant
     denoiser_medium_b: Constant

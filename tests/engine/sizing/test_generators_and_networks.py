@@ -85,6 +85,27 @@ def test_offload_keeps_the_largest_component_only():
     assert found.breakdown["weights"] == pytest.approx(11.901 * 2)
 
 
+def test_what_looks_at_pictures_stays_under_offload():
+    plain = generator("sd", unet=0.8595, text_encoder=0.1231, vae=0.0837)
+    looked = generator("sd", unet=0.8595, text_encoder=0.1231, vae=0.0837, safety_checker=0.304)
+    for offload in (False, True):
+        facts = {**INFER, "weight_precision": "fp16", "cpu_offload": offload}
+        more = estimate(looked, **facts).breakdown["weights"] - estimate(plain, **facts).breakdown["weights"]
+        assert more == pytest.approx(0.608)
+
+
+def test_prompts_that_are_encoded_elsewhere_need_no_encoder_here():
+    facts = {**INFER, "weight_precision": "bf16"}
+    assert estimate(FLUX, **facts, encoders_cached=True).breakdown["weights"] == pytest.approx(
+        2 * (11.901 + 0.084), 0.01
+    )
+
+
+def test_an_unlisted_video_generator_reads_prompts_by_more_than_clip():
+    facts = {**INFER, "model_family": "diffusion_video", "weight_precision": "bf16", "param_count_b": 1.4}
+    assert estimate(None, **facts).breakdown["weights"] == pytest.approx(2 * (1.4 + 4.885 + 0.084))
+
+
 @pytest.mark.parametrize(("denoiser", "text"), [(0.86, 0.123), (2.567, 0.818), (8.0, 4.885)])
 def test_unlisted_text_encoders_go_by_the_denoisers_size(denoiser, text):
     found = estimate(None, **INFER, model_family="diffusion_image", param_count_b=denoiser, weight_precision="bf16")
