@@ -115,13 +115,14 @@ def residual_of(score: MemoryScore, line: dict[str, Any]) -> Residual:
     widenings = bands.open_training if training else bands.open_inference
     open_facts = frozenset(name for name in widenings if name not in line)
     widened = bands.widened(group, open_facts, training=training)
-    above = score.measured_gb >= score.estimated_gb
+    # An allocator's figure is held against what the allocator is said to hand out, with the same band around it.
+    above = score.measured_gb >= score.like_gb
     end = score.high_gb if above else score.low_gb
     shipped = bands.groups[group]
     # What the formula's band was before it was stretched, moved and widened.
     way = abs(math.log(end / score.estimated_gb)) - widened
     way = max((way - shipped.margin) / shipped.high if above else way / shipped.low, 1e-3)
-    beyond = abs(math.log(score.measured_gb / score.estimated_gb)) - widened
+    beyond = abs(math.log(score.measured_gb / score.like_gb)) - widened
     return Residual(score, group, above, max(0.0, beyond) / way, widened, open_facts, beyond - way)
 
 
@@ -181,7 +182,7 @@ def widenings(found: list[Residual], *, training: bool) -> dict[str, dict[str, f
 
 
 def _off(residual: Residual) -> float:
-    return abs(math.log(residual.score.measured_gb / residual.score.estimated_gb))
+    return abs(math.log(residual.score.measured_gb / residual.score.like_gb))
 
 
 def inside_left_out(found: Iterable[Residual]) -> dict[str, tuple[bool, float]]:
@@ -206,8 +207,8 @@ def _judged(residual: Residual, stretch: Stretch) -> tuple[bool, float]:
     down = max(0.0, down - residual.widened) * stretch.low / shipped.low + residual.widened
     up = max(0.0, up - residual.widened - shipped.margin) * stretch.high / shipped.high
     up = up + stretch.margin + residual.widened
-    low, high = score.estimated_gb * math.exp(-down), score.estimated_gb * math.exp(up)
-    return low <= score.measured_gb <= high, (high - low) / score.estimated_gb
+    low, high = score.like_gb * math.exp(-down), score.like_gb * math.exp(up)
+    return low <= score.measured_gb <= high, (high - low) / score.like_gb
 
 
 _HEAD = """# yaml-language-server: $schema=../docs/schemas/memory_bands.schema.json
