@@ -47,6 +47,7 @@ _TARGETS = (
 #: How a source says that its AdamW steps; PyTorch's own, by its name, goes over all parameters at once.
 _STEPS = (
     ("fused", "fused"),
+    ("hybridadam", "fused"),  # ColossalAI's, over a kernel of its own
     ("torch.optim", "foreach"),
     ("adamw_torch_8bit", "one-by-one"),
     ("adamw_torch", "foreach"),

@@ -98,7 +98,7 @@ def logits_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:
     training = sizing_constants().training
     habits = training.frameworks.get(job.framework or "")
     per_logit = bytes_of_a_logit(job, shape)
-    whole = micro_batch * job.seq_len_tokens * shape.vocab * per_logit / tensor / 1e9
+    whole = micro_batch * job.seq_len_tokens * shape.vocab * per_logit / _answers_over(job, tensor) / 1e9
     if wide_ends(job) and not job.narrow_loss:
         whole = whole + 2.0 * shape.vocab * shape.hidden / tensor / 1e9  # The head, as autocast has cast it.
     if not job.chunked_loss:
@@ -109,6 +109,17 @@ def logits_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:
     # is the gradient besides.
     kept, gradient = (2.0, 2.0) if job.compiled else (6.0, 6.0)
     return whole / per_logit * (kept + gradient / training.chunked_loss_chunks.value)
+
+
+def _answers_over(job: Job, tensor: Any) -> Any:
+    """Tensor ranks over which the answers are spread.
+
+    Log-probabilities of sampled tokens are taken from whole answers, which are gathered for it (ColossalChat
+    coati/models/utils.py, calc_action_log_probs); Megatron takes them over the parts of the vocabulary.
+    """
+    habits = sizing_constants().training.frameworks.get(job.framework or "")
+    by_parts = habits is not None and not habits.shards_weights
+    return tensor if by_parts or job.rl_method in {None, "none"} else 1
 
 
 def bytes_of_a_logit(job: Job, shape: Shape) -> float:
