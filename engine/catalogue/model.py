@@ -94,6 +94,7 @@ class Moe(FrozenModel):
     shared_intermediate: int | None = None  # all shared experts together
     first_dense_layers: int = 0
     every: int = 1  # one layer in so many has experts, the others are dense
+    one_table: bool = False  # the experts of a layer are one parameter in every release of transformers
 
 
 class Mla(FrozenModel):

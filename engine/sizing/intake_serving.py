@@ -146,7 +146,8 @@ def _engine_of_networks(reader: Reader, family: Family) -> str:
 def _expert_precision(reader: Reader, kind: Kind, model: ModelSpec | None, precision: str, engine: str) -> str | None:
     """As stated; 16 bits where a quantiser of linear layers leaves experts that are one table; None: as the rest.
 
-    They are one from a release of transformers on, which a framework that trains through it follows.
+    They are one from a release of transformers on, of some models in every release; a framework that trains through it
+    follows.
     """
     stated = reader.text("expert_precision")
     fused = sizing_constants().fused_experts
@@ -157,7 +158,7 @@ def _expert_precision(reader: Reader, kind: Kind, model: ModelSpec | None, preci
     else:
         habits = sizing_constants().training.frameworks.get(reader.text("training_framework") or "")
         version, skips = reader.text("transformers_version"), habits is not None and habits.quantizes_experts is False
-    skipped = skips and not older(version, fused.since)
+    skipped = skips and (model.moe.one_table or not older(version, fused.since))
     return reader.assume("expert_precision", "bf16", fused.source) if skipped else None
 
 

@@ -134,7 +134,9 @@ def _experts_open_gb(job: Job, shape: Shape, rows: Rows) -> Any:
     constants = sizing_constants()
     habits = constants.training.frameworks.get(job.framework or "")
     told = job.expert_precision is not None or (habits is not None and habits.quantizes_experts is not None)
-    told = told or older(job.transformers_version, constants.fused_experts.since)  # Then they are linear layers.
+    alone = job.model is not None and job.model.moe is not None and not job.model.moe.one_table
+    # Of an older release they are linear layers.
+    told = told or (alone and older(job.transformers_version, constants.fused_experts.since))
     if told or not job.peft or not shape.expert_params or job.weight_precision not in constants.fused_experts.formats:
         return None
     more = 2.0 - constants.weights[job.weight_precision].body

@@ -50,6 +50,14 @@ def test_training_through_transformers_follows_its_release(version, quantised):
     assert (estimate(**facts).breakdown["weights"] < 40) is quantised
 
 
+def test_experts_that_were_always_one_table_are_left_by_every_release():
+    scout = KNOWLEDGE.models["llama-4-scout-17b-16e"]
+    facts = QLORA | {"training_framework": "trl"}
+    old, new = (estimate(scout, **facts, transformers_version=version) for version in ("4.57", "5.0"))
+    assert old.breakdown["weights"] == pytest.approx(new.breakdown["weights"])
+    assert "experts" in estimate(scout, **QLORA, transformers_version="4.57").band_reason
+
+
 def test_an_old_release_leaves_nothing_open_about_experts():
     assert "experts" not in estimate(**QLORA, transformers_version="4.48").band_reason
 
