@@ -25,6 +25,7 @@ _TASKS = {
     "asr_inference": "inference",
     "audio_generation": "inference",
     "vision_inference": "inference",
+    "embedding": "inference",
     "lora": "peft_finetuning",
     "qlora": "peft_finetuning",
     "pretrain": "pretraining",
@@ -38,6 +39,7 @@ _FAMILIES = {
     "video_generation": "diffusion_video",
     "vision_inference": "vision",
     "train_vision": "vision",
+    "embedding": "encoder",
 }
 _ENGINES = (
     ("tensorrt", "tensorrt-llm"),
@@ -49,6 +51,10 @@ _ENGINES = (
     ("transformers", "transformers"),
     ("litgpt", "transformers"),
     ("openai/whisper", "openai-whisper"),
+    ("faster-whisper", "other"),
+    ("text-embeddings-inference", "other"),
+    ("infinity", "other"),
+    ("cuda graphs", "other"),
 )
 
 
