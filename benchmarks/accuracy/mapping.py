@@ -18,6 +18,8 @@ from row_training import has_adapters, offload_of, parallelism_of, reinforcement
 
 Row = dict[str, Any]
 Line = dict[str, Any]
+#: Kernels that are not started one by one.
+_COMPILED = re.compile(r"torch\.compile|cuda graph")
 _TASKS = {
     "inference": "inference",
     "image_generation": "inference",
@@ -134,4 +136,6 @@ def _serving(facts: dict[str, Any]) -> Line:
             line["serving_engine_version"] = version.group(1)
     if "autoawq" in software.lower():
         line["fuses_modules"] = True
+    if facts["task"] in {"image_generation", "video_generation"} and _COMPILED.search(software.lower()):
+        line["compiled"] = True
     return line
