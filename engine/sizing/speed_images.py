@@ -247,10 +247,14 @@ def _denoiser_of(job: Job) -> Denoiser | None:
     if model is not None and model.gflops_per_step:  # Of the products: counters do not see fused attention.
         products = 1e9 * model.gflops_per_step * pixels / (shape * native**2)
     attention = 0.0 if convolves else 4.0 * layers * width * tokens**2
-    # A layer of width h has 24 h^2 FLOPs a token, and keeps 32 h bytes.
+    # A layer of width h has 24 h^2 FLOPs a token, and keeps 32 h bytes. A UNet is narrow where its maps are large.
+    kept = products * 32.0 / (24.0 * width)
+    if job.training and convolves and traced is not None:
+        how = ("lora" if job.peft else "full") + ("_autocast" if job.recipe == "mixed" else "")
+        kept = pixels * getattr(traced.kept, how)
     # A block of a UNet attends to itself and to the prompt, with four matrices each.
     attends = 2 if convolves else traced.attentions if traced is not None else 1
-    return Denoiser(products, attention, products * 32.0 / (24.0 * width), layers, 4.0 * attends * layers, params)
+    return Denoiser(products, attention, kept, layers, 4.0 * attends * layers, params)
 
 
 def _pixels_of(job: Job) -> Any:

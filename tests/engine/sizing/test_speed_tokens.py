@@ -82,3 +82,16 @@ def test_a_compiled_generator_saves_the_start_of_its_kernels_alone(px, at_least,
         values(job("stable-diffusion-1.5", image_px=px, compiled=how), RTX4090)["steps_per_s"] for how in (False, True)
     )
     assert at_least <= compiled / eager <= at_most
+
+
+def test_a_unet_that_learns_passes_what_its_maps_were_traced_to_be():
+    def rate(precision: str, gpu=A100) -> float:
+        facts = {"task": "full_finetuning", "image_px": 512, "batch_size_per_gpu": 64, "compute_precision": precision}
+        # Beyond the kernels that start one by one.
+        return values(job("stable-diffusion-2.1", **facts, weight_precision="bf16", compiled=True), gpu)[
+            "samples_per_s"
+        ]
+
+    half = A100.__class__(**{**{f: getattr(A100, f) for f in A100.__struct_fields__}, "mem_bw_tbs": 1.0195})
+    assert rate("mixed") < 0.95 * rate("bf16")  # What is cast to 32 bits is kept so.
+    assert 1.2 < rate("bf16") / rate("bf16", half) < 2.0
