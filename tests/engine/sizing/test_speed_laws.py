@@ -192,6 +192,21 @@ def test_cards_that_multiply_faster_than_is_usual_train_faster() -> None:
     assert faster == fast  # No long run is faster than the peak.
 
 
+def test_no_card_is_slower_than_its_kin_because_nobody_measured_it() -> None:
+    shares = speed_constants().matmul_share
+    measured, unknown, professional = (
+        peak_of(GPUS[name], ("bf16",)) for name in ("nvidia-rtx-4090", "nvidia-rtx-4080", "nvidia-rtx-a6000")
+    )
+    assert measured is not None
+    assert unknown is not None
+    assert professional is not None
+    assert measured.share == pytest.approx(unknown.share, abs=0.1)
+    assert professional.share == shares["default"].value
+    alone = peak_of(GPUS["nvidia-rtx-4080"], ("fp32",))  # Nobody measured that of all.
+    assert alone is not None
+    assert alone.share == shares["default"].value
+
+
 def test_speech_is_served_by_the_window() -> None:
     # MLPerf Inference 5.1: 62 windows a second on each H200 NVL, 63 tokens each.
     whisper = job({"task": "inference", "weight_precision": "fp16"}, "whisper-large-v3")
