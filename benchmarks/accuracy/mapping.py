@@ -18,6 +18,8 @@ from row_training import has_adapters, offload_of, parallelism_of, reinforcement
 
 Row = dict[str, Any]
 Line = dict[str, Any]
+#: Kernels that are not started one by one.
+_COMPILED = re.compile(r"torch\.compile|cuda graph")
 _TASKS = {
     "inference": "inference",
     "image_generation": "inference",
@@ -25,6 +27,7 @@ _TASKS = {
     "asr_inference": "inference",
     "audio_generation": "inference",
     "vision_inference": "inference",
+    "embedding": "inference",
     "lora": "peft_finetuning",
     "qlora": "peft_finetuning",
     "pretrain": "pretraining",
@@ -38,6 +41,7 @@ _FAMILIES = {
     "video_generation": "diffusion_video",
     "vision_inference": "vision",
     "train_vision": "vision",
+    "embedding": "encoder",
 }
 _ENGINES = (
     ("tensorrt", "tensorrt-llm"),
@@ -49,6 +53,10 @@ _ENGINES = (
     ("transformers", "transformers"),
     ("litgpt", "transformers"),
     ("openai/whisper", "openai-whisper"),
+    ("faster-whisper", "other"),
+    ("text-embeddings-inference", "other"),
+    ("infinity", "other"),
+    ("cuda graphs", "other"),
 )
 
 
@@ -131,4 +139,6 @@ def _serving(facts: dict[str, Any]) -> Line:
             line["serving_engine_version"] = version.group(1)
     if "autoawq" in software.lower():
         line["fuses_modules"] = True
+    if facts["task"] in {"image_generation", "video_generation"} and _COMPILED.search(software.lower()):
+        line["compiled"] = True
     return line

@@ -82,6 +82,7 @@ def _weights(told: str) -> str | None:
         ("int8", "int8"),
         ("8bit", "int8"),
         ("8-bit", "int8"),
+        ("q4_k_m", "q4_k_m"),
         ("int4", "int4"),
         ("4-bit", "nf4"),
         ("4bit", "nf4"),

@@ -27,6 +27,7 @@ _GROUPS = {
     "inference": "LLM inference",
     "asr_inference": "speech",
     "audio_generation": "speech",
+    "embedding": "embeddings",
     "image_generation": "diffusion, inference",
     "video_generation": "diffusion, inference",
     "train_diffusion": "diffusion, training",
@@ -227,6 +228,10 @@ def speed_score(row: Row, answer: Answer) -> SpeedScore | None:
     other = measured.get("other", {})
     count = answer["count"]
     pairs = (
+        # Without the prompt and what a server adds around it: of all that are in flight, one token each.
+        ("decoded tokens/s", measured.get("decode_tokens_per_s"), _decoded(row, speed)),
+        ("steps/s", measured.get("steps_per_s"), speed.get("steps_per_s")),
+        ("hours of sound an hour", measured.get("audio_s_per_s"), speed.get("audio_hours_per_hour")),
         ("tokens/s", measured.get("tokens_per_s"), speed.get("tokens_per_s")),
         ("tokens/s", _times(measured.get("tokens_per_s_per_gpu"), count), speed.get("tokens_per_s")),
         ("samples/s", measured.get("samples_per_s"), speed.get("samples_per_s") or speed.get("images_per_s")),
@@ -239,6 +244,12 @@ def speed_score(row: Row, answer: Answer) -> SpeedScore | None:
         if seen and said:
             return SpeedScore(row["id"], source_of(row), group_of(row), row["trust"], what, float(seen), float(said))
     return None
+
+
+def _decoded(row: Row, speed: dict[str, Any]) -> float | None:
+    """Tokens of a decode step over its time."""
+    step_ms, batch = speed.get("tpot_ms"), row["facts"].get("batch_global")
+    return 1e3 * batch / step_ms if step_ms and batch else None
 
 
 def _run_rate(row: Row) -> float | None:

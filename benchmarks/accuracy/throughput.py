@@ -1,9 +1,9 @@
-"""Published rates beside the tool's own: ``python benchmarks/accuracy/throughput.py [--write] [--constants]``.
+"""Published rates beside the tool's own: ``throughput.py [--write] [--constants] [--rows F]``.
 
 Every row of ``published_runs`` and ``released_runs`` that states a rate, a time of a step or of a picture is asked for;
 shares within 1.3 x and 2 x by kind of job and trust, misses first. ``--constants`` also leaves each source out, chooses
 the constants again on the others (``held_out.py``, minutes), and shows what they make of it. ``--write`` writes
-``benchmarks/throughput.md``.
+``benchmarks/throughput.md``. ``--rows F`` prints the same of the rows of another file of this form.
 """
 
 from __future__ import annotations
@@ -24,14 +24,23 @@ import part_times
 from asking import sizes
 from held_out import HeldOut, held_out
 from mapping import line_of
-from reference import own_runs, published_runs, released_runs
+from reference import own_runs, published_runs, released_runs, runs_of
 from scores import SpeedScore, share, speed_score
 
 
 NEAR, FAR = 1.3, 2.0
 _OWN = "whichgpu"
 BARS = {"near": 55.0, "far": 88.0}
-_RATES = ("tokens_per_s", "tokens_per_s_per_gpu", "samples_per_s", "s_per_iter", "latency_s")
+_RATES = (
+    "tokens_per_s",
+    "tokens_per_s_per_gpu",
+    "samples_per_s",
+    "s_per_iter",
+    "latency_s",
+    "decode_tokens_per_s",
+    "steps_per_s",
+    "audio_s_per_s",
+)
 
 
 @dataclass(frozen=True)
@@ -50,7 +59,12 @@ class Compared:
 
 def compared() -> list[Compared]:
     """Every row with a speed."""
-    rows = [row for row in (*published_runs(), *released_runs(), *own_runs()) if _states_a_speed(row)]
+    return compared_of([*published_runs(), *released_runs(), *own_runs()])
+
+
+def compared_of(told: Iterable[dict[str, Any]]) -> list[Compared]:
+    """Those of these rows that state a speed."""
+    rows = [row for row in told if _states_a_speed(row)]
     found = []
     for row, answer in zip(rows, sizes(line_of(row) for row in rows), strict=True):
         score = None if "error" in answer else speed_score(row, answer)
@@ -95,6 +109,18 @@ def report(found: list[Compared], left_out: list[HeldOut]) -> str:
         "## Not compared\n\n" + _table("row|why", [(i.row["id"], i.why[:160]) for i in found if not i.score]),
     ]
     return "\n".join(part.strip("\n") + "\n" for part in parts)
+
+
+def page(found: list[Compared]) -> str:
+    """How the rows of one file are met, as Markdown: groups, sources, every row, and what could not be compared."""
+    scores = [item.score for item in found if item.score]
+    parts = [
+        _table(_HEAD.format("job, trust"), _groups(scores)),
+        _table(_HEAD.format("source"), _by(scores, lambda score: score.source)),
+        _rows(scores),
+        _table("row|why", [(i.row["id"], i.why[:160]) for i in found if not i.score]),
+    ]
+    return "\n\n".join(parts) + "\n"
 
 
 def _bars(scores: list[SpeedScore]) -> str:
@@ -192,7 +218,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="write benchmarks/throughput.md")
     parser.add_argument("--constants", action="store_true", help="leave each source out and choose constants again")
+    parser.add_argument("--rows", type=Path, metavar="F", help="judge the rows of this file alone, and print")
     options = parser.parse_args()
+    if options.rows:
+        print(page(compared_of(runs_of(options.rows))), end="")
+        return
     found = compared()
     text = report(found, held_out([item.row for item in found if item.counts]) if options.constants else [])
     print(text[: text.index("## Rows that count")])

@@ -73,6 +73,7 @@ class ServingSpeed(FrozenModel):
     moe_per_layer_us: Banded
     gguf_use: Banded
     cache_copies: Banded
+    fused_kernels: Banded  # of a layer whose modules are fused, started one by one
 
 
 class ServingBand(FrozenModel):

@@ -25,6 +25,7 @@ from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_kernels import starting_s, with_starts
 from whichgpu.engine.sizing.speed_links import Split
 from whichgpu.engine.sizing.speed_peaks import serving_precisions, training_precisions
+from whichgpu.engine.sizing.speed_tokens import attends, between_s
 from whichgpu.engine.sizing.training_exchange import Learning, between_exchanges, data_exchange_s, unhidden_s
 from whichgpu.engine.sizing.training_time import product_use
 
@@ -56,7 +57,11 @@ def image_values(
         bus = table.host_bandwidth(pick)[which]
         values = training_run(job, rate, flops, split, learning_of(job), pick, bus, starting, passing)
         return {"samples_per_s": values["samples_per_s"], "images_per_s": values["samples_per_s"], **values}
-    each = np.maximum(flops / rate, _passing_s(job, table, pick)[which])
+    computing = flops / rate
+    if attends(job):
+        each = computing + between_s(job, table, pick)[which]
+    else:
+        each = np.maximum(computing, _passing_s(job, table, pick)[which])
     # Pictures pass one by one: those of a batch take as long together. Each goes to a copy that is free.
     outside = speed_constants().serving.batch_overhead_ms.at(TURNED[pick]) / 1e3
     server = BatchServer(lambda batch: batch * each, 1.0, outside, rows.count)
@@ -133,7 +138,8 @@ def _diffusion_values(
         return {}
     diffusion, model = speed_constants().diffusion, job.model
     computing = _evaluation_s(job, denoiser, table, pick)[which]
-    starting = denoiser.layers * diffusion.launch_us_per_layer.at(TURNED[pick]) * 1e-6
+    # A compiler or a captured graph starts them together.
+    starting = 0.0 if job.compiled else denoiser.layers * diffusion.launch_us_per_layer.at(TURNED[pick]) * 1e-6
     if job.training:
         # A trainer has no guidance, and its text encoders and autoencoder have done their work beforehand.
         started = starting_s(job, denoiser.layers, denoiser.adapted if job.peft else 0.0, pick)
@@ -241,10 +247,14 @@ def _denoiser_of(job: Job) -> Denoiser | None:
     if model is not None and model.gflops_per_step:  # Of the products: counters do not see fused attention.
         products = 1e9 * model.gflops_per_step * pixels / (shape * native**2)
     attention = 0.0 if convolves else 4.0 * layers * width * tokens**2
-    # A layer of width h has 24 h^2 FLOPs a token, and keeps 32 h bytes.
+    # A layer of width h has 24 h^2 FLOPs a token, and keeps 32 h bytes. A UNet is narrow where its maps are large.
+    kept = products * 32.0 / (24.0 * width)
+    if job.training and convolves and traced is not None:
+        how = ("lora" if job.peft else "full") + ("_autocast" if job.recipe == "mixed" else "")
+        kept = pixels * getattr(traced.kept, how)
     # A block of a UNet attends to itself and to the prompt, with four matrices each.
     attends = 2 if convolves else traced.attentions if traced is not None else 1
-    return Denoiser(products, attention, products * 32.0 / (24.0 * width), layers, 4.0 * attends * layers, params)
+    return Denoiser(products, attention, kept, layers, 4.0 * attends * layers, params)
 
 
 def _pixels_of(job: Job) -> Any:
@@ -276,9 +286,10 @@ def _rate(job: Job, table: GpuTable, pick: Pick) -> Any:
     """FLOPs per second that each GPU does of this network; NaN where a rate that it needs is unknown."""
     vision = speed_constants().vision
     if not job.training:
-        return convolving(
-            table.peaks(serving_precisions(job.weight_precision)), vision.conv_inference_use.at(pick), pick
-        )
+        peaks = table.peaks(serving_precisions(job.weight_precision))
+        if attends(job):
+            return peaks.flops * peaks.share
+        return convolving(peaks, vision.conv_inference_use.at(pick), pick)
     peaks = table.peaks(training_precisions(job))
     # What passes through memory is counted apart, so that products reach what they do in other trainings.
     use = np.where(peaks.of_fp32, vision.conv_training_use_fp32.at(pick), product_use(table, slice(None), peaks, pick))

@@ -93,7 +93,7 @@ def load_of(job: Job, shape: Shape, rows: Rows) -> Load:
     asked = job.input_tokens
     context = asked + job.output_tokens // 2
     cached = cached_bytes_per_sequence(shape, context, constants.kv_cache[job.kv_precision], tensor, 1)
-    if job.engine == "transformers":
+    if job.engine == "transformers" and not job.fuses_modules:  # Fused attention has a cache of its own.
         cached *= speed_constants().serving.cache_copies.value * (1.0 + shape.heads / shape.kv_heads)
     active = shape.active_params - shape.embedding
     # The last token of a prompt is computed always: the first answer comes of it.
@@ -135,6 +135,8 @@ def rates_of(job: Job, table: GpuTable, pick: Pick = "value") -> Rates:
     products = peaks.flops * peaks.share * (table.unpacking(pick) if is_unpacked(job.weight_precision) else 1.0)
     steps = engine_steps(job)
     floor = steps.launch_floor_us
+    if job.engine == "transformers" and job.fuses_modules:
+        floor = min(floor, serving.fused_kernels.value * speed_constants().training.kernels.start_us.value)
     if steps.eager_beyond is not None:  # Those tokens of the answer that lie beyond.
         beyond = (job.input_tokens + job.output_tokens - steps.eager_beyond) / max(1, job.output_tokens)
         floor += min(1.0, max(0.0, beyond)) * (steps.eager_floor_us - steps.launch_floor_us)

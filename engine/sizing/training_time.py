@@ -190,8 +190,9 @@ def _attention_flops(job: Job, shape: Shape) -> float:
 
 def product_use(table: GpuTable, which: Ints | slice, wide: Peaks, pick: Pick) -> Any:
     """Share of the peak that products with weights reach in a long run."""
-    weaker = np.minimum(1.0, wide.share / speed_constants().matmul_share["default"].value)
-    return table.training_use(pick)[which] * np.where(table.of_a_known_generation()[which], 1.0, weaker)
+    # Of others it is a part of what a large product reaches, which some cards do more of than is usual and some less.
+    reached = np.minimum(1.0, wide.share) / speed_constants().matmul_share["default"].value
+    return table.training_use(pick)[which] * np.where(table.of_a_known_generation()[which], 1.0, reached)
 
 
 def _filled(job: Job, count: Ints, tokens: Ints, pick: Pick) -> Any:
