@@ -42,8 +42,8 @@ def training_line(row: dict[str, Any]) -> Line:
         line["training_framework"] = "litgpt"
     elif source == "QW":
         line["lora_targets"] = "all-linear"
-        if row["method"] == "qlora":
-            line["weight_precision"] = "gptq-int4"
+        if row["method"] == "qlora":  # finetune/finetune_qlora_single_gpu.sh trains in fp16 under DeepSpeed.
+            line |= {"weight_precision": "gptq-int4", "training_framework": "deepspeed"}
     elif source == "TT":
         line |= {"training_framework": "torchtune", "chunked_loss": False}
     else:

@@ -119,6 +119,9 @@ def _serving(facts: dict[str, Any]) -> Line:
         line["concurrency"] = batch or int(most.group(1))  # type: ignore[union-attr]
     if facts.get("flash_attention") is not None:
         line["flash_attention"] = facts["flash_attention"]
+    beams = re.search(r"\bbeam(?: size)? (\d+)", str(facts.get("task_detail")))
+    if beams:
+        line["beams"] = int(beams.group(1))
     software = str(facts.get("framework") or "")
     engine = next((engine for word, engine in _ENGINES if word in software.lower()), None)
     if engine:

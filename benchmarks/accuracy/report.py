@@ -296,6 +296,7 @@ def _data() -> str:
 | `published_runs.jsonl` | 367 runs published by others: source, facts, hardware, measured values, trust grade |
 | `blind_runs.jsonl` | 71 of the same form that were run once before anybody looked at an error |
 | `blind_runs_2.jsonl` | 236 more, of other sources |
+| `blind_runs_3.jsonl` | 308 more, of sources that stand in none of these |
 | `train_anchors.json` | eighteen measured fine-tuning runs |
 | `accuracy_train.json`, `accuracy_infer.json`, `accuracy_tpot.json` | other tools beside measured runs |
 | `workloads.json`, `peers/` | fifteen common workloads, and what other tools answer to them |

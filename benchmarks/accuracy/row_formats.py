@@ -34,7 +34,8 @@ def precision_of(facts: dict[str, Any], task: str) -> Line:
         if weights:
             line["weight_precision"] = weights
         if facts.get("kv_cache_dtype"):
-            line["kv_cache_precision"] = "fp8" if "fp8" in facts["kv_cache_dtype"] else "fp16"
+            named = (kind for kind in ("fp8", "int8") if kind in facts["kv_cache_dtype"])
+            line["kv_cache_precision"] = next(named, "fp16")
         return line
     detail = str(facts.get("task_detail") or "").lower()
     if not quantised and ("8-bit base" in detail or "int8 base" in detail):

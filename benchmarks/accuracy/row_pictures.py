@@ -38,10 +38,12 @@ def components_of(row: Row, weights: str | None) -> Line:
         line["text_encoder_precision"] = "nf4"
     elif weights and (with_them or "Transformer and T5 quantized" in str(row.get("note"))):
         line["text_encoder_precision"] = weights
-    if "cached latents" in detail or "cached te" in detail:
+    if any(word in detail for word in ("cached latents", "cached te", "text encoders on a gpu of their own")):
         line["encoders_cached"] = True
     elif "encoders on the card" in detail:
         line["encoders_cached"] = False
+    if "base in 32 bits" in detail:
+        line["weight_precision"] = "fp32"
     if "sliced" in detail:
         line["sliced_decoding"] = True
     return line

@@ -47,6 +47,7 @@ _TARGETS = (
 #: How a source says that its AdamW steps; PyTorch's own, by its name, goes over all parameters at once.
 _STEPS = (
     ("fused", "fused"),
+    ("hybridadam", "fused"),  # ColossalAI's, over a kernel of its own
     ("torch.optim", "foreach"),
     ("adamw_torch_8bit", "one-by-one"),
     ("adamw_torch", "foreach"),
@@ -124,6 +125,8 @@ def training_of(facts: dict[str, Any]) -> Line:
     if "torch.compile" in software:
         line["compiled"] = True
     detail = str(facts.get("task_detail") or "").lower()
+    if "loss in chunks" in detail:
+        line["chunked_loss"] = True
     if framework == "torchtune" and "cumulative" in detail:
         line |= _torchtune_ladder(detail)
     return line

@@ -90,19 +90,24 @@ class MemoryScore:
         return self.estimated_gb / self.measured_gb - 1
 
     @property
-    def like_error(self) -> float:
-        """Of the figure that counts what the source counted."""
+    def like_gb(self) -> float:
+        """The figure that counts what the source counted."""
         metric = self.metric.lower()
         if any(word in metric for word in _ALLOCATED):
-            return self.allocated_gb / self.measured_gb - 1
+            return self.allocated_gb
         # What the allocator reserved has its own surplus, but not the driver's context.
-        outside = self.context_gb if "reserved" in metric else 0.0
-        return (self.estimated_gb - outside) / self.measured_gb - 1
+        return self.estimated_gb - (self.context_gb if "reserved" in metric else 0.0)
+
+    @property
+    def like_error(self) -> float:
+        """Of that figure."""
+        return self.like_gb / self.measured_gb - 1
 
     @property
     def inside(self) -> bool:
-        """The measurement lies in the band."""
-        return self.low_gb <= self.measured_gb <= self.high_gb
+        """The measurement lies in the band around the figure that counts what the source counted."""
+        like = self.like_gb / self.estimated_gb
+        return self.low_gb * like <= self.measured_gb <= self.high_gb * like
 
     @property
     def width(self) -> float:

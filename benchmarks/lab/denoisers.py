@@ -10,6 +10,7 @@ from typing import Any
 import diffusers
 import peft
 import torch
+from diffusers.models.unets.uvit_2d import UVit2DModel
 from tracer import Step, fake_device, faked, trace
 
 
@@ -233,19 +234,26 @@ _UNETS: dict[str, dict[str, Any]] = {
         "use_linear_projection": True,
     },
 }
+#: aMUSEd fills in masked tokens of a picture; its class ignores that it should compute blocks anew up to diffusers 0.25
+#: (uvit_2d.py, _set_gradient_checkpointing) and fails over it in 0.42. The side of its pictures, and its settings.
+_MASKED: dict[str, tuple[int, dict[str, Any]]] = {
+    "amused-256": (256, {"sample_size": 16}),
+    "amused-512": (512, {"sample_size": 32, "downsample": True, "upsample": True}),
+}
 _WAYS = (("all", "pure"), ("all", "autocast"), ("adapters", "pure"), ("adapters", "autocast"))
 DENOISERS: tuple[Denoiser, ...] = (
-    *(Denoiser(name, *way) for name in (*_KINDS, *_UNETS) for way in _WAYS),
-    *(Denoiser(name, "adapters", "pure", "full") for name in _UNETS),
+    *(Denoiser(name, *way) for name in (*_KINDS, *_UNETS, *_MASKED) for way in _WAYS),
+    *(Denoiser(name, "adapters", "pure", "full") for name in (*_UNETS, *_MASKED)),
 )
 
 
 def denoiser_row(denoiser: Denoiser) -> dict[str, Any]:
     """Bytes a token over all layers (a pixel of a UNet), and how many tokens' worth is kept whatever the picture."""
-    if denoiser.denoiser in _UNETS:
-        one, two = (_step(denoiser, {}, 512, pictures) for pictures in (2, 4))
+    if denoiser.denoiser in _UNETS or denoiser.denoiser in _MASKED:
+        side = _MASKED[denoiser.denoiser][0] if denoiser.denoiser in _MASKED else 512
+        one, two = (_step(denoiser, {}, side, pictures) for pictures in (2, 4))
         whole = two.beside - one.beside if denoiser.checkpointing == "full" else two.kept - one.kept
-        return {"kept": round(whole / 2 / 512**2)}
+        return {"kept": round(whole / 2 / side**2)}
     layers = _KINDS[denoiser.denoiser].layers
     once = dict.fromkeys(layers, 1)
     few, many = 1024, 4096
@@ -268,9 +276,10 @@ def _step(denoiser: Denoiser, layers: dict[str, int], size: int, pictures: int =
         with fake_device():
             faked(module)
             module.train()
-            if denoiser.checkpointing == "full":
+            if denoiser.checkpointing == "full" and denoiser.denoiser not in _MASKED:
                 module.enable_gradient_checkpointing()
-            run = _unet_run(denoiser, module, size, pictures) if not layers else None
+            own = _masked_run if denoiser.denoiser in _MASKED else _unet_run
+            run = own(denoiser, module, size, pictures) if not layers else None
             run = run or _KINDS[denoiser.denoiser].inputs(module, size)
 
             def loss() -> torch.Tensor:
@@ -286,6 +295,8 @@ def _module(denoiser: Denoiser, layers: dict[str, int]) -> torch.nn.Module:
     name, autocasts = denoiser.denoiser, denoiser.precision == "autocast"
     if name in _UNETS:
         module = diffusers.UNet2DConditionModel(**_UNETS[name])
+    elif name in _MASKED:
+        module = UVit2DModel(**_MASKED[name][1])
     else:
         kind = _KINDS[name]
         module = getattr(diffusers, kind.module)(**kind.settings, **layers)
@@ -307,6 +318,21 @@ def _unet_run(denoiser: Denoiser, module: Any, side: int, pictures: int) -> Call
     given = (torch.empty(pictures, 4, side // 8, side // 8, dtype=kind), torch.zeros(pictures, dtype=kind))
     words = torch.empty(pictures, 77, width, dtype=kind)
     return lambda: module(*given, words, return_dict=False)[0]
+
+
+def _masked_run(denoiser: Denoiser, module: Any, side: int, pictures: int) -> Callable[[], torch.Tensor]:
+    """Which of 8,192 words each place of the picture has; the loss is taken in 32 bits."""
+    wide = denoiser.precision == "autocast" and denoiser.learns == "all"
+    kind, edge = torch.float32 if wide else _HALF, side // 16
+    places = torch.zeros(pictures, edge, edge, dtype=torch.long)
+    words, pooled, sizes = (torch.empty(pictures, *shape, dtype=kind) for shape in ((77, 768), (768,), (5,)))
+
+    def run() -> torch.Tensor:
+        told = module(places, words, pooled, sizes)
+        told = told.reshape(pictures, told.shape[1], -1).permute(0, 2, 1).reshape(-1, told.shape[1])
+        return torch.nn.functional.cross_entropy(told.float(), places.reshape(-1))
+
+    return run
 
 
 def unet_settings(name: str) -> dict[str, Any]:

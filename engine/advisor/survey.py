@@ -316,11 +316,12 @@ def survey_claims(plans: Sequence[Plan], measures: MeasureColumns) -> dict[str, 
     owned = table.yes("plan.owned")
     if owned.any():
         values["owned_plan_qualifies"] = (True, "whether a plan on hardware that is owned survives")
-        least_owned = _least(measures.cost[owned])
-        least_rented = _least(measures.cost[table.yes("plan.offered") & ~owned & ~table.yes("plan.bought")])
+        # Who waits longer than people bear pays for it, on hardware that is there as on any other.
+        least_owned = _least(measures.felt_cost[owned])
+        least_rented = _least(measures.felt_cost[table.yes("plan.offered") & ~owned & ~table.yes("plan.bought")])
         values["renting_undercuts_owned"] = (
             least_owned is not None and least_rented is not None and least_rented < least_owned,
-            "whether the cheapest rented plan costs less than the cheapest on hardware that is owned",
+            "whether the cheapest rented plan costs less than the cheapest on hardware that is owned, lateness counted",
         )
     hourly = table.numbers("plan.usd_per_hour")
     if not np.isnan(hourly).all():

@@ -6,6 +6,15 @@ from whichgpu.engine.catalogue.config_reader import ConfigReader
 from whichgpu.engine.catalogue.model import Moe
 
 
+#: Classes of transformers 4 (models/*/modeling_*.py of 4.57) that hold the experts of a layer in one parameter already.
+ONE_TABLE = frozenset(
+    (
+        *("dbrx", "gpt_oss", "granitemoe", "granitemoehybrid", "granitemoeshared"),
+        *("jetmoe", "llama4_text", "qwen3_vl_moe_text"),
+    )
+)
+
+
 def experts_of(reader: ConfigReader, layers: int | None) -> Moe | None:
     """The experts of a model of so many layers; None where it has none."""
     inner = reader.nested("ffn_config")
@@ -38,6 +47,7 @@ def experts_of(reader: ConfigReader, layers: int | None) -> Moe | None:
         shared_intermediate=_shared_experts(reader, width),
         first_dense_layers=dense,
         every=every,
+        one_table=reader.word("model_type") in ONE_TABLE,
     )
 
 

@@ -43,6 +43,12 @@ QK_NORMS = frozenset(
 #: Their own code (``trust_remote_code``) joins old and new caches at each step; the second also a prompt's layers.
 JOINS_CACHES = frozenset(("chatglm", "qwen"))
 JOINS_LAYERS = frozenset(("chatglm",))
+#: Classes that hand their answers to the loss as they are: of transformers up to 4.48 (models/*/modeling_*.py of 4.31
+#: to 4.52, read), and of one's own code.
+PLAIN_LOSSES = FALCONS | {
+    *("bloom", "dbrx", "gpt2", "gpt_bigcode", "gpt_neox", "mpt", "opt", "persimmon", "stablelm", "xglm")
+}
+OWN_PLAIN_LOSSES = frozenset(("qwen",))
 #: Gate and up are one matrix (gate_up_proj in the modules of transformers 5.24, dense_h_to_4h in ChatGLM's).
 FUSED_GATES = frozenset(("chatglm", "glm", "glm4", "phi3", "phi3_v", "phi4mm"))
 #: Answers pass through a hyperbolic tangent unless their configuration says otherwise.

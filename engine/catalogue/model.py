@@ -96,6 +96,7 @@ class Moe(FrozenModel):
     shared_intermediate: int | None = None  # all shared experts together
     first_dense_layers: int = 0
     every: int = 1  # one layer in so many has experts, the others are dense
+    one_table: bool = False  # the experts of a layer are one parameter in every release of transformers
 
 
 class Mla(FrozenModel):
@@ -151,6 +152,7 @@ class ModelSpec(FrozenModel):
     parallel_branches: bool = False  # attention and the feed-forward part of a layer read the same input
     partial_rotary: bool = False  # some numbers of a head are rotated, and joined with the others again
     capped_logits: bool = False  # through a hyperbolic tangent, whose answer stays until the backward pass
+    plain_loss: Literal["own", "transformers"] | None = None  # its own code, or an old class, does not cast answers
     moe: Moe | None = None
     mla: Mla | None = None
     native_precision: str | None = None  # mxfp4, fp8 where the published weights are

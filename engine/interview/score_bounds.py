@@ -120,7 +120,7 @@ class Field:
         for other in self.others:
             near = other.roomy and other.merits[0] <= self._most_for_room(self.leader.merits[1])
             if near and self.order.against(self.leader, other)[1] and not self.order.surely_beaten(other):
-                yield self._threat(other, self._standing_causes(other))
+                yield self._threat(other, self._standing_causes(other) | self._open_merit(other, self.leader))
 
     def _just_met_beside_the_leader(self, other: Entrant) -> bool:
         """Whether a plan without room is passed over for the leader, or for another with room that costs less."""
@@ -174,13 +174,21 @@ class Field:
             if other is self.stand_in and sure:
                 break  # Those behind it never come to it.
             if may:
-                yield self._threat(other, self.order.tier_causes(self.leader, other))
+                causes = self.order.tier_causes(self.leader, other)
+                if not sure and other.judged.ranked.plan.count < self.leader.judged.ranked.plan.count:
+                    causes |= self._named_count_causes()
+                yield self._threat(other, causes)
         if self.stand_in is None:
             return
         for mate in self.order.mates(self.leader):
             equals = self.order.outweighing(mate)
             if self.order.against(self.leader, mate)[1] and not any(self.order.outweighs(e, mate)[1] for e in equals):
                 yield self._threat(mate, self._standing_causes(mate))
+
+    def _named_count_causes(self) -> frozenset[str]:
+        """The facts that could put out plans in counts that guides name: fewer GPUs are enough beside those."""
+        named = (entry.id for entry in self.others if entry.judged.count_bands)
+        return frozenset().union(*(self.leaving.get(plan, frozenset()) for plan in named))
 
     # Merit, where an objective is stated.
 

@@ -81,7 +81,10 @@ def _replicas(sizes: PlanSizes, which: Ints, smallest: Ints) -> Replicas:
         tried &= narrower <= smallest[:, None]
     place, step = np.nonzero(tried)
     choices = columns.choices(which[place], widths[place, step])
-    choices = choices.take(choices.layouts.data == 1)
+    # Layers go into a pipeline where memory needs it, or once more: one sends no answer sooner.
+    width, pipeline = choices.layouts.width, choices.layouts.pipeline
+    deep = (pipeline > 1) & (width > 2 * smallest[place[choices.query]]) & (not sizes.split_stated)
+    choices = choices.take((choices.layouts.data == 1) & ~deep)
     place = place[choices.query]
     gpu = which[place]
     least = _least(sizes, choices, columns.limits_gb[gpu], fabrics.most[fabric[place]])

@@ -38,6 +38,8 @@ _HEADS = (
     ("fcn", r"(?<![a-z])fcn"),
     ("upernet", r"upernet"),
 )
+#: The first Faster R-CNN: the convolutions of VGG-16, whose two wide layers run on every region.
+_VGG = re.compile(r"(?<![a-z])vgg[-_ ]?16(?![0-9])")
 _DENSE = frozenset({"deeplabv3", "pspnet", "fcn", "upernet"})
 
 
@@ -100,6 +102,8 @@ class _Backbone(Struct, frozen=True):
 def composed_network(name: str) -> Composed | None:
     """The network that a name is composed of; None where it names no backbone or no head that is known."""
     told = name.casefold()
+    if _VGG.search(told) and re.search(r"r-?cnn", told):
+        return _over_vgg(name)
     backbone = _BACKBONE.search(told)
     heads = [head for head, pattern in _HEADS if re.search(pattern, told)]
     found = _backbone_of(told)
@@ -141,6 +145,30 @@ def composed_network(name: str) -> Composed | None:
         dense=dense,
         gmacs=gmacs,
         native_px=native,
+    )
+
+
+def _over_vgg(name: str) -> Composed:
+    """Faster R-CNN over VGG-16, whose first two blocks are frozen and whose activations take their inputs' place."""
+    parts = sizing_constants().vision.parts
+    base, heads = parts.backbones["vgg16"], [parts.heads["box-vgg"], parts.heads["rpn-vgg"]]
+    # The pooled second block, three blocks of three maps, and two poolings with places of 8 bytes.
+    kept = 128 / 16.0 + 3 * (256 / 16.0 + 512 / 64.0 + 512 / 256.0) + 3 * (256 / 64.0 + 512 / 256.0)
+    kept += sum(head.per_pixel for head in heads)
+    # Two maps of the finest block are there together before anything is kept.
+    first = 2 * 64.0
+    return Composed(
+        name=name,
+        params_b=(base.params_m + sum(head.params_m for head in heads)) / 1e3,
+        kept_per_pixel=kept,
+        kept_fixed=sum(head.fixed_m for head in heads) * 1e6,
+        working_per_pixel=max(0.0, first - kept),
+        working_fixed=0.0,
+        class_maps=0.0,
+        class_scores=0.0,
+        dense=False,
+        gmacs=base.gmacs * (1033 / 224) ** 2 + sum(head.gmacs for head in heads),
+        native_px=1033,
     )
 
 

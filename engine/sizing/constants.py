@@ -166,6 +166,7 @@ class Diffusion(FrozenModel):
     text_encoder_small_b: Constant
     text_encoder_medium_b: Constant
     text_encoder_large_b: Constant
+    text_encoder_clip_only_b: Constant
     vae_b: Constant
     denoiser_small_b: Constant
     denoiser_medium_b: Constant
@@ -236,6 +237,7 @@ class Other(FrozenModel):
     speech_weight_bytes: Constant
     speech_loading_bytes: Constant
     speech_beams: Constant
+    speech_head_dim: Constant
     speech_ratio: Constant
     speech_positions: Constant
     speech_words: Constant

@@ -124,6 +124,7 @@ class Logits(FrozenModel):
     wide_before: str  # of transformers: models answer in 32 bits
     copied: float  # with a copy of what is shifted, at the end of the forward pass
     copied_before: str  # of transformers
+    plain_before: str  # of transformers: classes that do not cast their answers before the loss are done away with
     source: str
 
 

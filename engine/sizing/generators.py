@@ -13,7 +13,7 @@ from whichgpu.engine.sizing.generator_parts import traced_denoiser
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
 from whichgpu.engine.sizing.rows import Rows, ceiling
-from whichgpu.engine.sizing.states import shards
+from whichgpu.engine.sizing.states import shards, weights_stay
 from whichgpu.engine.sizing.training import Block, bytes_of_an_adapter, step_part, taking_turns, trained_states
 from whichgpu.engine.sizing.training_band import finished
 from whichgpu.engine.sizing.training_terms import ADAPTERS, ALLOCATOR, CONTEXT
@@ -22,7 +22,8 @@ from whichgpu.engine.sizing.zero import beside_zero, zero_parts
 
 _COMPONENTS = TermKind(
     "weights",
-    "denoiser, text encoders and autoencoder x their bytes; under offload the largest of them",
+    "denoiser, text encoders and autoencoder x their bytes, under offload the largest of them; what looks at pictures"
+    " that come out",
     ("denoiser_b", "text_encoders_b", "vae_b", "weight_precision", "offload"),
     "FLUX.1-dev in bf16 loads 31.45 GiB, as this gives",
 )
@@ -59,6 +60,7 @@ class Generator(Struct, frozen=True):
     denoiser_b: float
     text_b: float
     vae_b: float
+    checker_b: float  # of what looks at the pictures that come out, which offload leaves on the GPU
     width: float
     layers: float
     patch_px: float  # pixels of an edge that become one token
@@ -70,11 +72,13 @@ def generator_of(job: Job) -> Generator:
     """The components of the job's model; those that the catalogue does not list are taken by the denoiser's size."""
     constants = sizing_constants()
     known = constants.diffusion
-    text = vae = denoiser = 0.0
+    text = vae = denoiser = checker = 0.0
     parts = job.model.components_b if job.model else {}
     for name, size in sorted(parts.items()):
         if "vae" in name or "autoencoder" in name:
             vae += size
+        elif "checker" in name:
+            checker += size
         elif any(word in name for word in ("text", "clip", "t5", "encoder", "guardrail")):
             text += size
         else:
@@ -85,7 +89,9 @@ def generator_of(job: Job) -> Generator:
     if not text and "text_encoder" not in parts:  # One of size 0: the denoiser reads prompts itself.
         medium = denoiser <= known.denoiser_medium_b.value and job.family == "diffusion_image"
         sizes = known.text_encoder_small_b, known.text_encoder_medium_b, known.text_encoder_large_b
-        text = (sizes[0] if small else sizes[1] if medium else sizes[2]).value
+        video = job.family == "diffusion_video"
+        by_clip = denoiser <= known.text_encoder_clip_only_b.value if video else small
+        text = (sizes[0] if by_clip else sizes[1] if medium else sizes[2]).value
     # h = 128 L and 12 h^2 parameters a layer, as in published transformers.
     ratio = constants.typical.hidden_per_layer
     width = (denoiser * 1e9 * ratio / 12.0) ** (1.0 / 3.0)
@@ -103,7 +109,7 @@ def generator_of(job: Job) -> Generator:
     if latent is not None and latent.patch:
         patch = float(latent.spatial * latent.patch)
     compressed = latent.temporal if latent is not None and latent.temporal > 1 else known.frames_per_latent.value
-    return Generator(denoiser, text, vae or known.vae_b.value, width, depth, patch, compressed, traced)
+    return Generator(denoiser, text, vae or known.vae_b.value, checker, width, depth, patch, compressed, traced)
 
 
 def fetched_gb(job: Job) -> float:
@@ -139,7 +145,9 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     weight = constants.weights[job.weight_precision].body
     text_bytes = _text_bytes(job, generator)
     denoiser = generator.denoiser_b * weight / (rows.tensor * rows.pipeline)
-    text, vae = generator.text_b * text_bytes, generator.vae_b * 2.0
+    # Prompts that were encoded before, or are encoded elsewhere, need no encoders here.
+    text = 0.0 if job.encoders_cached else generator.text_b * text_bytes
+    vae, checker = generator.vae_b * 2.0, generator.checker_b * max(2.0, min(weight, 4.0))
     batch = ceiling(rows.batch, rows.data)
     tokens = tokens_of(job, generator)
     pixels = _pixels(job)
@@ -151,8 +159,9 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     if job.cpu_offload:
         # Each part is on the GPU with its own maps only.
         weights, activations = _largest_stage((text, 0.0), (denoiser, in_denoiser), (vae, in_decoder))
+        weights = weights + checker  # diffusers, _exclude_from_cpu_offload: it stays once it has run.
     else:
-        weights, activations = denoiser + text + vae, np.maximum(in_denoiser, in_decoder)
+        weights, activations = denoiser + text + vae + checker, np.maximum(in_denoiser, in_decoder)
     weights = weights * ceiling(job.models_served, rows.data)
     share = constants.allocator.one_gpu
     sizes = (generator.denoiser_b, generator.text_b, generator.vae_b)
@@ -204,7 +213,7 @@ def _wide_text_gb(job: Job, generator: Generator) -> float:
     """What T5 takes less where it was quantised by hand, its output projections too, in GB."""
     form = job.text_encoder_precision or job.weight_precision
     per = sizing_constants().weights[form].body
-    large = generator.text_b > sizing_constants().diffusion.t5_least_b.value
+    large = generator.text_b > sizing_constants().diffusion.t5_least_b.value and not job.encoders_cached
     known = job.cpu_offload or not large or per >= 2.0 or form in _KEEPS_WIDE
     return 0.0 if known else generator.text_b * (_text_bytes(job, generator) - per)
 
@@ -212,7 +221,8 @@ def _wide_text_gb(job: Job, generator: Generator) -> float:
 def _open_text_gb(job: Job, generator: Generator) -> float:
     """What text encoders may take beyond the denoiser's narrow format: most are left in 16 bits, in GB."""
     narrow = sizing_constants().weights[job.weight_precision].body < 2.0
-    return 0.6 * generator.text_b if narrow and job.text_encoder_precision is None and not job.cpu_offload else 0.0
+    open_ = narrow and job.text_encoder_precision is None and not job.cpu_offload and not job.encoders_cached
+    return 0.6 * generator.text_b if open_ else 0.0
 
 
 def _kept_gb(job: Job, generator: Generator, rows: Rows) -> Any:
@@ -256,10 +266,8 @@ def _training(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     if job.peft:
         weight = constants.weights[job.weight_precision].body
         whole = generator.denoiser_b * weight
-        if job.cpu_offload:
-            frozen = min(whole, 2.0 * whole / generator.layers) + np.zeros(len(rows.data))
-        else:
-            frozen = whole / shards(rows)[0]
+        waits = job.cpu_offload & ~weights_stay(job, rows)
+        frozen = np.where(waits, min(whole, 2.0 * whole / generator.layers), whole / shards(rows)[0])
         inputs = (generator.denoiser_b, generator.text_b, generator.vae_b, job.weight_precision, job.cpu_offload)
         parts.append(PartColumn(_COMPONENTS, frozen, inputs))
         # Inputs and outputs of four attention matrices are 8 widths, of two feed-forward ones 10.

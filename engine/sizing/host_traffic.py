@@ -17,8 +17,7 @@ from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.rows import Floats, Rows
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_links import Split
-from whichgpu.engine.sizing.states import shards, state_bytes
-from whichgpu.engine.sizing.training import weights_stay
+from whichgpu.engine.sizing.states import shards, state_bytes, weights_stay
 from whichgpu.engine.sizing.training_exchange import Learning, unhidden_s
 
 
@@ -53,7 +52,7 @@ def _fetched_s(job: Job, rows: Rows, learning: Learning, micro_batches: Any, bus
     body = sizing_constants().weights[job.weight_precision].body if job.peft else per.weights
     streamed = _PASSES * learning.params * body / over_weights
     learnt = 0.0 if job.peft else learning.changed * per.gradients / over_gradients
-    stay = weights_stay(job, rows) & (not job.peft)  # Frozen weights wait in any case.
+    stay = weights_stay(job, rows)
     each = np.where(stay, 0.0, streamed + learnt)
     # What stays gets its new weights once a step, for which the gradients went the other way.
     once = np.where(stay, learning.changed * (per.gradients + 2.0) / over_states, 0.0)

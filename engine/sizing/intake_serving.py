@@ -9,7 +9,7 @@ from whichgpu.engine.catalogue import Family, ModelSpec
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Kind
 from whichgpu.engine.sizing.reading import Reader
-from whichgpu.engine.sizing.versions import version_numbers
+from whichgpu.engine.sizing.versions import older
 
 
 #: The program of Whisper's authors, whose weights take more than other programs'.
@@ -29,6 +29,7 @@ def serving_of(reader: Reader, kind: Kind, family: Family, model: ModelSpec | No
         "weight_precision": precision,
         "kv_precision": _kv_precision(reader),
         "expert_precision": _expert_precision(reader, kind, model, precision, engine),
+        "beams": reader.whole("beams") or None,
         "text_encoder_precision": reader.text("text_encoder_precision"),
         "encoders_cached": reader.flag("encoders_cached"),
         "sliced_decoding": bool(reader.flag("sliced_decoding")),
@@ -143,17 +144,21 @@ def _engine_of_networks(reader: Reader, family: Family) -> str:
 
 
 def _expert_precision(reader: Reader, kind: Kind, model: ModelSpec | None, precision: str, engine: str) -> str | None:
-    """As stated; 16 bits where a quantiser of linear layers leaves experts that are one table; None: as the rest."""
+    """As stated; 16 bits where a quantiser of linear layers leaves experts that are one table; None: as the rest.
+
+    They are one from a release of transformers on, of some models in every release; a framework that trains through it
+    follows.
+    """
     stated = reader.text("expert_precision")
     fused = sizing_constants().fused_experts
     if stated is not None or model is None or model.moe is None or precision not in fused.formats:
         return stated
     if kind == "inference":
-        version, since = version_numbers(reader.text("serving_engine_version")), version_numbers(fused.since)
-        skipped = engine == "transformers" and (version is None or since is None or version >= since)
+        version, skips = reader.text("serving_engine_version"), engine == "transformers"
     else:
         habits = sizing_constants().training.frameworks.get(reader.text("training_framework") or "")
-        skipped = habits is not None and habits.quantizes_experts is False
+        version, skips = reader.text("transformers_version"), habits is not None and habits.quantizes_experts is False
+    skipped = skips and (model.moe.one_table or not older(version, fused.since))
     return reader.assume("expert_precision", "bf16", fused.source) if skipped else None
 
 

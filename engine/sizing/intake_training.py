@@ -62,6 +62,7 @@ def training_of(
         "chunked_loss": _chunked_loss(reader, habits),
         "narrow_loss": reader.text("loss_precision") in {"bf16", "fp16"},
         "holds_logits": reader.flag("holds_logits"),
+        "loss_autocasts": _loss_autocasts(reader, recipe, habits),
         "loss_assumed": bool(habits and habits.chunked_loss_in_examples) and not reader.known("chunked_loss"),
         "fused_loss": bool(habits and habits.fused_loss)
         or (framework in {None, "other"} and kind == "pretraining" and not reader.known("loss_precision")),
@@ -166,6 +167,18 @@ def _recipe(reader: Reader, kind: Kind, habits: Framework | None) -> str:
             reader.assume("compute_precision", recipe, habits.source)
         return recipe
     return "mixed"
+
+
+def _loss_autocasts(reader: Reader, recipe: str, habits: Framework | None) -> bool:
+    """Whether the loss is computed under autocast.
+
+    DeepSpeed casts the model instead (accelerate/accelerator.py has no ``native_amp`` under it); frameworks whose
+    recipe is pure have none, but the Trainer's flags of 16 bits are autocast over weights in 16 bits too.
+    """
+    staged = (reader.text("sharding") or "").startswith("zero")
+    by_deepspeed = staged or reader.text("training_framework") == "deepspeed"
+    pure = reader.known("weight_precision") or habits is None or habits.step != "trainer"
+    return not by_deepspeed and not (recipe == "fp32" or (recipe == "pure" and pure))
 
 
 def _optimizer(reader: Reader, kind: Kind, model: ModelSpec | None) -> str:

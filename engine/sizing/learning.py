@@ -98,7 +98,7 @@ def logits_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:
     training = sizing_constants().training
     habits = training.frameworks.get(job.framework or "")
     per_logit = bytes_of_a_logit(job, shape)
-    whole = micro_batch * job.seq_len_tokens * shape.vocab * per_logit / tensor / 1e9
+    whole = micro_batch * job.seq_len_tokens * shape.vocab * per_logit / _answers_over(job, tensor) / 1e9
     if wide_ends(job) and not job.narrow_loss:
         whole = whole + 2.0 * shape.vocab * shape.hidden / tensor / 1e9  # The head, as autocast has cast it.
     if not job.chunked_loss:
@@ -111,24 +111,35 @@ def logits_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:
     return whole / per_logit * (kept + gradient / training.chunked_loss_chunks.value)
 
 
+def _answers_over(job: Job, tensor: Any) -> Any:
+    """Tensor ranks over which the answers are spread.
+
+    Log-probabilities of sampled tokens are taken from whole answers, which are gathered for it (ColossalChat
+    coati/models/utils.py, calc_action_log_probs); Megatron takes them over the parts of the vocabulary.
+    """
+    habits = sizing_constants().training.frameworks.get(job.framework or "")
+    by_parts = habits is not None and not habits.shards_weights
+    return tensor if by_parts or job.rl_method in {None, "none"} else 1
+
+
 def bytes_of_a_logit(job: Job, shape: Shape) -> float:
     """What the loss takes of each logit: by how it is computed, and by who holds what the model answered."""
     training = sizing_constants().training
     if job.compiled or job.fused_loss:
         return training.logit_bytes_compiled.value
-    if job.kind == "qlora" and job.weight_precision.startswith(("gptq", "awq")):
-        return training.logit_bytes_16bit.value
     logits = training.logits
+    plain = _takes_answers_plainly(job, shape)
     # Autocast gives a head in 32 bits a copy in 16 to answer with; a loop that takes its loss in 16 bits has none.
     wide_head = wide_ends(job) and job.narrow_loss
     # Models that cap their answers do so in the type of the head, before they are cast, and keep what came out.
     first = logits.wide_answer if wide_head or job.recipe == "fp32" else logits.answer
     capped = first if shape.capped_logits else 0.0
-    wide = wide_head or job.recipe == "fp32" or older(job.transformers_version, logits.wide_before)
-    if job.narrow_loss and not wide:
+    old = older(job.transformers_version, logits.wide_before) and not plain
+    wide = wide_head or job.recipe == "fp32" or old
+    if (job.narrow_loss or (plain and not job.loss_autocasts)) and not wide:
         return training.logit_bytes_16bit.value + capped - (0.0 if _held(job) else logits.answer)
     whole = logits.loss + ((logits.wide_answer if wide else logits.answer) if _held(job) else 0.0)
-    copied = not wide and older(job.transformers_version, logits.copied_before)
+    copied = not wide and not plain and older(job.transformers_version, logits.copied_before)
     return (max(whole, logits.copied) if copied else whole) + capped
 
 
@@ -141,3 +152,11 @@ def _held(job: Job) -> bool:
         return job.holds_logits
     habits = sizing_constants().training.frameworks.get(job.framework or "")
     return job.narrow_loss or habits is None or not habits.frees_logits
+
+
+def _takes_answers_plainly(job: Job, shape: Shape) -> bool:
+    """Whether the model's class hands its answers to the loss as they are, which autocast alone computes in 32 bits."""
+    own = shape.plain_loss == "transformers" and older(
+        job.transformers_version, sizing_constants().training.logits.plain_before
+    )
+    return own or shape.plain_loss == "own"

@@ -55,10 +55,11 @@ _ATTENDING = re.compile(r"(vit|deit|beit|swin|dino|clip|siglip|eva)")
 _SHARE = TermKind("activations", "a tenth of the rest for each sample", ("samples", "share"), "alloc 0.0.16")
 _SPEECH = TermKind(
     "activations",
-    "requests x beams x (positions + words) x keys and values of 2 bytes x width x layers; while openai/whisper loads"
-    " its checkpoint, no less than that",
+    "requests x (positions, repeated for each beam under PyTorch, + words x beams) x keys and values of 2 bytes x width"
+    " x layers, and a layer of the encoder; while openai/whisper loads its checkpoint, no less than that",
     ("requests", "beams", "positions", "words", "width", "layers"),
-    "Whisper paper; openai/whisper whisper/__init__.py; transformers expands what the encoder gives to all beams",
+    "Whisper paper; openai/whisper whisper/__init__.py; transformers expands what the encoder gives to all beams,"
+    " CTranslate2 does not",
 )
 
 
@@ -187,9 +188,16 @@ def _inference_activation(job: Job, params_b: float, weights: Floats, requests: 
 
 
 def _loads_whole(job: Job) -> bool:
-    """Whether speech is recognised by openai/whisper: as stated, and where neither software nor precision is."""
-    open_ = not job.engine_stated and "weight_precision" in job.unstated
-    return job.family == "speech" and (open_ or (job.engine_stated and job.engine == WHISPER))
+    """Whether speech is recognised by openai/whisper, which keeps 32 bits."""
+    return job.family == "speech" and job.engine_stated and job.engine == WHISPER
+
+
+def _decoder_shape(job: Job, params_b: float) -> tuple[float, float]:
+    """Width and layers of a recogniser's decoder: as published, else as usual."""
+    model = job.model
+    if model is not None and model.hidden and model.decoder_layers:
+        return float(model.hidden), float(model.decoder_layers)
+    return _heard_shape(params_b)
 
 
 def _heard_shape(params_b: float) -> tuple[float, float]:
@@ -200,14 +208,25 @@ def _heard_shape(params_b: float) -> tuple[float, float]:
 
 
 def _heard_cache(job: Job, params_b: float, requests: Ints) -> PartColumn:
-    """Keys and values of a window of sound and of its words, for each beam."""
+    """Keys and values of a window of sound and of its words, for each beam, and a layer of the encoder at work.
+
+    Programs over PyTorch repeat what the encoder gave for each beam; CTranslate2 and servers of language models hold it
+    once (replicate_state in src/layers/transformer.cc).
+    """
     known = sizing_constants().other
-    width, layers = _heard_shape(params_b)
-    places, beams = known.speech_positions.value + known.speech_words.value, known.speech_beams.value
-    cache = requests * beams * places * 2.0 * 2.0 * width * layers / 1e9
+    width, layers = _decoder_shape(job, params_b)
+    repeats = job.engine_stated and job.engine in {"transformers", WHISPER}
+    # Of programs that people state, transformers and servers of language models take one beam unless told otherwise.
+    usual = known.speech_beams.value if not job.engine_stated or job.engine == WHISPER else 1.0
+    beams = job.beams or usual
+    positions = known.speech_positions.value
+    places = positions * (beams if repeats else 1.0) + known.speech_words.value * beams
+    # Of a layer of the encoder its feed-forward part and, unless fused, the scores of heads of 64 numbers.
+    working = 2.0 * positions * (6.0 * width + positions * width / known.speech_head_dim.value)
+    cache = requests * (places * 2.0 * 2.0 * width * layers + working) / 1e9
     if _loads_whole(job):
         cache = np.maximum(cache, known.speech_loading_bytes.value * params_b)
-    settings = (requests, beams, known.speech_positions.value, known.speech_words.value, width, layers)
+    settings = (requests, beams, positions, known.speech_words.value, width, layers)
     return PartColumn(_SPEECH, cache, settings)
 
 

@@ -14,7 +14,7 @@ from whichgpu.engine.sizing.rows import Rows
 from whichgpu.engine.sizing.serving_reserve import GIB, reserve_of
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.sharing import cached_bytes_per_sequence
-from whichgpu.engine.sizing.states import shards, state_bytes
+from whichgpu.engine.sizing.states import shards, state_bytes, weights_stay
 from whichgpu.engine.sizing.training_terms import (
     ACTIVATIONS,
     CRITIC,
@@ -44,14 +44,14 @@ class Engine(NamedTuple):
 
 
 def frozen_models(job: Job, shape: Shape, rows: Rows, on_rank: Any) -> PartColumn:
-    """Reference and reward models in 16 bits, spread and sharded as the trained weights; offloaded ones pass by.
+    """Reference and reward models in 16 bits, spread and sharded as the trained weights; those that wait pass by.
 
     ``on_rank`` are the parameters of the trained model that lie on one rank before sharding.
     """
     over = shards(rows)[0] * shape.params / on_rank
     gb = job.resident_params_b * _HALF / over
-    if job.cpu_offload:
-        gb = np.minimum(gb, 2.0 * shape.largest_layer * _HALF / rows.tensor / 1e9)
+    passing = np.minimum(gb, 2.0 * shape.largest_layer * _HALF / rows.tensor / 1e9)
+    gb = np.where(job.cpu_offload & ~weights_stay(job, rows), passing, gb)
     return PartColumn(RESIDENT, gb, (job.resident_params_b, over))
 
 
@@ -66,7 +66,7 @@ def critic_states(job: Job, rows: Rows) -> PartColumn:
     if job.peft:
         each: Any = _HALF / weights
     elif job.cpu_offload:
-        each = np.zeros(len(rows.tensor))
+        each = np.where(weights_stay(job, rows), per.weights / weights + per.gradients / gradients, 0.0)
     else:
         each = per.weights / weights + per.gradients / gradients + per.optimizer / states
     return PartColumn(CRITIC, job.critic_params_b * each, (job.critic_params_b, weights, gradients, states))

@@ -47,6 +47,7 @@ class Shape(Struct, frozen=True):
     parallel_branches: bool = False  # attention and the feed-forward part read the same input
     partial_rotary: bool = False  # some numbers of a head are rotated, and joined with the others
     capped_logits: bool = False  # through a hyperbolic tangent, whose answer stays until the backward pass
+    plain_loss: str | None = None  # whose class hands answers to the loss as they are: own, transformers
     drops_out: bool = False  # of scores, and of what each part of a layer adds, while it learns
     encoders: float = 0.0  # of pictures and sound beside the language model, with what leads into it
 
@@ -168,6 +169,7 @@ def _published(model: ModelSpec, stated_b: float | None, active_b: float | None)
         parallel_branches=model.parallel_branches,
         partial_rotary=model.partial_rotary,
         capped_logits=model.capped_logits,
+        plain_loss=model.plain_loss,
         # BERT and its relatives; configurations of the kind have a dropout of 0.1 unless told otherwise.
         drops_out=model.kind == "encoder" and model.bias == "all" and model.learned_positions is not None,
         encoders=min(encoders, params),

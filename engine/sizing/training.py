@@ -19,7 +19,7 @@ from whichgpu.engine.sizing.rows import Rows
 from whichgpu.engine.sizing.serving import layer_bytes
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.sharing import stage_params
-from whichgpu.engine.sizing.states import shards, state_bytes
+from whichgpu.engine.sizing.states import shards, state_bytes, weights_stay
 from whichgpu.engine.sizing.training_band import finished
 from whichgpu.engine.sizing.training_terms import (
     ACTIVATIONS,
@@ -187,11 +187,6 @@ def splits_models(job: Job) -> bool:
     return habits is not None and not habits.shards_weights
 
 
-def weights_stay(job: Job, rows: Rows) -> Any:
-    """Where offload takes optimizer state alone to the host: below ZeRO's third stage, and as Megatron does."""
-    return rows.sharded("zero1", "zero2") | splits_models(job)
-
-
 def _frozen(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> None:
     """The base model under adapters, in its own format."""
     tensor = rows.tensor
@@ -218,7 +213,8 @@ def _frozen(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> None
     gathered = np.where(fetches, fetched, whole)
     spread = (over > 1) & (not job.cpu_offload)
     few = np.where(fetches, fetched, np.where(deep, whole, 2.0 * one / 1e9))
-    frozen = np.minimum(frozen, few) if job.cpu_offload else frozen / over
+    waits = job.cpu_offload & ~weights_stay(job, rows)
+    frozen = np.where(waits, np.minimum(frozen, few), frozen / over)
     on_rank = (layer_params + end_params) / tensor / 1e9
     inputs = (shape.layer_params / tensor / 1e9, weight.body, end_params / tensor / 1e9)
     parts.append(PartColumn(LIVE_LAYER, np.where(spread, gathered, 0.0), inputs, spread))

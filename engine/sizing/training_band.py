@@ -27,6 +27,7 @@ from whichgpu.engine.sizing.training_terms import (
     OPTIMIZER,
     WEIGHTS,
 )
+from whichgpu.engine.sizing.versions import older
 
 
 #: By which PyTorch's allocator takes memory for large blocks: 2 MiB.
@@ -153,6 +154,9 @@ def _experts_open_gb(job: Job, shape: Shape, rows: Rows) -> Any:
     constants = sizing_constants()
     habits = constants.training.frameworks.get(job.framework or "")
     told = job.expert_precision is not None or (habits is not None and habits.quantizes_experts is not None)
+    alone = job.model is not None and job.model.moe is not None and not job.model.moe.one_table
+    # Of an older release they are linear layers.
+    told = told or (alone and older(job.transformers_version, constants.fused_experts.since))
     if told or not job.peft or not shape.expert_params or job.weight_precision not in constants.fused_experts.formats:
         return None
     more = 2.0 - constants.weights[job.weight_precision].body

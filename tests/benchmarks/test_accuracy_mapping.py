@@ -97,3 +97,13 @@ def test_a_loop_that_lets_its_logits_go():
 @pytest.mark.parametrize(("told", "means"), [("full_shard", "fsdp"), ("yes", "fsdp"), ("no_shard", "none")])
 def test_fsdp_that_shards_nothing(told, means):
     assert line(task="lora", parallelism={"dp": 2, "fsdp": told})["sharding"] == means
+
+
+@pytest.mark.parametrize(("told", "means"), [("fp8_e4m3", "fp8"), ("int8", "int8"), ("fp16", "fp16")])
+def test_the_format_of_a_cache(told, means):
+    assert line(task="inference", kv_cache_dtype=told)["kv_cache_precision"] == means
+
+
+def test_a_loss_in_chunks_is_said_in_words():
+    assert line(task="full_finetune", task_detail="loss in chunks")["chunked_loss"] is True
+    assert "chunked_loss" not in line(task="full_finetune", task_detail="all of it")

@@ -244,6 +244,8 @@ def test_the_survey_tells_whether_renting_undercuts_what_is_owned(plans: list[Pl
     assert undercut(2, 1, 3) is True
     assert undercut(2, 3, 1) is False
     assert undercut(2, None, 1) is False
+    late = MeasureColumns.of([Measures(2, None, lateness=40.0), Measures(9, None)])
+    assert survey_claims([owned, rented], late)["renting_undercuts_owned"][0].value is True
     assert "renting_undercuts_owned" not in survey_claims([rented], MeasureColumns.of([Measures(1, None)]))
 
 

@@ -301,3 +301,11 @@ def test_what_the_hub_refuses_is_told_with_the_way_round(monkeypatch: pytest.Mon
     assert "hf:ORG/NAME" in refused("hf:tiny")
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     assert "pip install 'whichgpu[hub]'" in refused("hf:acme/Tiny-1B")
+
+
+@pytest.mark.parametrize(
+    ("kind", "whose"), [("gpt_bigcode", "transformers"), ("falcon", "transformers"), ("qwen", "own"), ("llama", None)]
+)
+def test_whose_class_does_not_cast_its_answers(kind: str, whose: str | None) -> None:
+    sides = {"hidden_size": 2048, "num_attention_heads": 16, "num_hidden_layers": 24, "vocab_size": 49280}
+    assert model_from_config({"model_type": kind, "intermediate_size": 8192, **sides}).plain_loss == whose

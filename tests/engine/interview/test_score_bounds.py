@@ -114,7 +114,7 @@ def objective_of(*, stated: bool, cost: float = 1, time: float = 1, gain: float 
         max_size=7,
     ),
     st.booleans(),
-    st.sampled_from([(1, 1, 1), (1, 0, 1), (0, 1, 1), (1, 1, 2)]),
+    st.sampled_from([(1, 1, 1), (1, 0, 1), (0, 1, 1), (0, 1, 1.2), (1, 1, 2)]),
     st.sets(st.integers(1, 6), max_size=4),
 )
 def test_without_threats_the_front_runner_stays_whoever_drops_out(
@@ -205,3 +205,43 @@ def test_a_costlier_plan_that_stands_in_since_it_is_far_sooner_is_a_threat_where
         assert (ordered[0].ranked.plan.id, ordered[0].standing.stands_in_for) == (leaving, "namedx1")
         threats = rivalry_of(ordered, {leaving}, objective).threats
         assert {f"fact of {leaving}"} in [set(threat.causes) for threat in threats]
+
+
+def test_what_has_room_is_a_threat_where_its_unknown_time_hangs_on_who_is_left() -> None:
+    """An unknown time counts as the slowest known: without the slow plan that is the leader's own."""
+    objective = objective_of(stated=True, cost=0, gain=1.2)
+    unknown = judged_plan("unknown", (None, None), -1)
+    leader = judged_plan("leader", (None, 1.0), 0, roomy=False)
+    slow = judged_plan("slow", (None, 1.5), -1, proven=False)
+    ordered = chosen_of([unknown, leader, slow], objective)
+    assert ordered[0].ranked.plan.id == "leaderx1"
+    assert chosen_of([unknown, leader], objective)[0].ranked.plan.id == "unknownx1"
+    threats = {threat.plan: set(threat.causes) for threat in rivalry_of(ordered, {"slowx1"}, objective).threats}
+    assert threats["unknownx1"] == {"fact of slowx1"}
+
+
+def test_a_count_that_only_another_plan_brings_in_may_cease_to_be_named() -> None:
+    """One GPU stands in for two as long as guides name one: here for a plan that may drop out."""
+    objective = objective_of(stated=False, gain=2)
+    single = judged_plan("single", (None, None), -1, (False, False, True), proven=False)
+    one = judged_plan("one", (1.0, 1.0), -1, (True, False, False), family="b")
+    two = judged_plan("two", (1.0, 1.5), -1, (True, False, True), family="a", count=2)
+    ordered = chosen_of([single, one, two], objective)
+    assert (ordered[0].ranked.plan.id, ordered[0].standing.stands_in_for) == ("onex1", "twox1")
+    assert chosen_of([one, two], objective)[0].ranked.plan.id == "twox1"
+    assert {"fact of singlex1"} in [
+        set(threat.causes) for threat in rivalry_of(ordered, {"singlex1"}, objective).threats
+    ]
+
+
+def test_what_is_far_cheaper_than_a_stand_in_may_take_its_place() -> None:
+    objective = objective_of(stated=False)
+    named = judged_plan("named", (140.0, 16.0), 3, (False, True, False), bears=30.0, hourly=102.0)
+    beside = judged_plan("beside", (100.0, 13.7), 1, bears=30.0, hourly=75.0)
+    far = judged_plan("far", (42.0, 20.3), 1, bears=30.0, hourly=32.0)
+    ordered = chosen_of([named, beside], objective)
+    assert ordered[0].ranked.plan.id == "besidex1"
+    ordered = chosen_of([named, beside, far], objective)
+    assert ordered[0].ranked.plan.id == "farx1"
+    threats = rivalry_of(ordered, {"farx1"}, objective).threats
+    assert {"fact of farx1"} in [set(threat.causes) for threat in threats]

@@ -222,6 +222,24 @@ def test_a_latency_target_splits_layers_more_widely() -> None:
     assert {plan.nodes for plan in impossible} == {1}
 
 
+def test_no_copy_is_a_pipeline_that_memory_does_not_call_for() -> None:
+    busy: Facts = {"task": "inference", "param_count_b": 7.0, "context_tokens": 16384, "peak_qps": 40.0}
+    for model, facts in (None, busy), ("flan-t5-xl", {"task": "inference", "peak_qps": 200.0}):
+        found = plans(facts, model)
+        assert found
+        assert not [plan.id for plan in found if plan.layout.pipeline > 1 and _width(plan) > 2 * _least(plan)]
+    deep: Facts = {"task": "inference", "param_count_b": 7.0, "pipeline_parallel": 4}
+    assert {plan.layout.pipeline for plan in of(plans(deep), "nvidia-h100-80gb-sxm")} == {4}
+
+
+def _width(plan: Plan) -> int:
+    return plan.layout.tensor * plan.layout.pipeline
+
+
+def _least(plan: Plan) -> int:
+    return int(plan.facts["plan.smallest_count"])
+
+
 def test_a_deadline_raises_the_count_of_a_training_run() -> None:
     facts: Facts = {"task": "pretraining", "train_tokens_b": 1000.0, "deadline_hours": 1000.0}
     found = by_gpu(plans(facts, "llama-2-7b"))["nvidia-h100-80gb-sxm"]

@@ -21,6 +21,7 @@ from whichgpu.engine.sizing.composed import composed_network, composed_spec
         ("DeepLabV3+ R-50-D8", 43.6),
         ("PSPNet R-101-D8", 68),
         ("RetinaNet ResNet-18 FPN", 25.4),
+        ("Faster R-CNN VGG-16", 137.1),
     ],
 )
 def test_parameters_are_those_of_the_parts(name, params_m):
@@ -29,7 +30,16 @@ def test_parameters_are_those_of_the_parts(name, params_m):
     assert found.params_b * 1e3 == pytest.approx(params_m, rel=0.06)
 
 
-@pytest.mark.parametrize("name", ["resnet50", "yolov8x", "llama-3-8b", "mask", "Mask R-CNN", "R-50", "vit_b_16"])
+def test_a_detector_over_vgg_keeps_its_maps_from_the_third_block_on():
+    found = composed_network("faster_rcnn_VGG16")
+    assert found is not None
+    assert found.kept_per_pixel == pytest.approx(8 + 3 * 26 + 3 * 6 + 2)
+    assert found.elements(600 * 1000) == pytest.approx(128 * 600e3 + 22e6)  # the finest block's two maps
+
+
+@pytest.mark.parametrize(
+    "name", ["vgg16", "vgg_16_bn", "resnet50", "yolov8x", "llama-3-8b", "mask", "Mask R-CNN", "R-50", "vit_b_16"]
+)
 def test_other_names_are_not_taken_for_composed_ones(name):
     assert composed_network(name) is None
     assert composed_spec(name) is None

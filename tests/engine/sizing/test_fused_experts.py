@@ -44,6 +44,24 @@ def test_linear_experts_of_older_versions_were_quantised(version, quantised):
     assert (estimate(**facts).per_gpu_gb < 40) is quantised
 
 
+@pytest.mark.parametrize(("version", "quantised"), [("4.48.1", True), ("5.0", False), (None, False)])
+def test_training_through_transformers_follows_its_release(version, quantised):
+    facts = QLORA | {"training_framework": "trl"} | ({} if version is None else {"transformers_version": version})
+    assert (estimate(**facts).breakdown["weights"] < 40) is quantised
+
+
+def test_experts_that_were_always_one_table_are_left_by_every_release():
+    scout = KNOWLEDGE.models["llama-4-scout-17b-16e"]
+    facts = QLORA | {"training_framework": "trl"}
+    old, new = (estimate(scout, **facts, transformers_version=version) for version in ("4.57", "5.0"))
+    assert old.breakdown["weights"] == pytest.approx(new.breakdown["weights"])
+    assert "experts" in estimate(scout, **QLORA, transformers_version="4.57").band_reason
+
+
+def test_an_old_release_leaves_nothing_open_about_experts():
+    assert "experts" not in estimate(**QLORA, transformers_version="4.48").band_reason
+
+
 def test_dense_models_and_other_quantisers_are_not_concerned():
     dense = KNOWLEDGE.models["llama-3.1-8b"]
     assert job_from_facts(SERVED, dense).expert_precision is None

@@ -69,7 +69,7 @@ def test_leaving_out_any_fact_of_serving_widens_the_band(engine, version, left_o
 def test_a_version_that_nobody_states_may_be_one_that_answers_whole_prompts():
     stated = {"task": "inference", "serving_engine": "transformers", "context_tokens": 4096, "concurrency": 4}
     old, open_ = estimate(**stated, serving_engine_version="4.44"), estimate(**stated)
-    assert open_.high_gb == pytest.approx(old.per_gpu_gb, rel=0.03)
+    assert open_.high_gb == pytest.approx(old.per_gpu_gb, rel=0.05)
     assert open_.per_gpu_gb < 0.8 * old.per_gpu_gb
 
 

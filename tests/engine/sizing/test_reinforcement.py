@@ -128,3 +128,15 @@ def test_every_framework_names_a_known_way_to_answer_prompts(framework):
 def test_what_nobody_stated_is_written_down():
     found = {assumed.fact for assumed in job(rl_method="ppo", training_framework="verl").assumed}
     assert {"critic_params_b", "rollout_placement", "rollout_sleeps", "rollout_memory_pct"} <= found
+
+
+def test_log_probabilities_are_taken_from_whole_answers_unless_the_framework_has_them_by_parts():
+    facts = {**APART, "training_framework": "trl", "tensor_parallel": 4}
+    logits = [estimate(Layout(tensor=tensor), **facts).breakdown["logits"] for tensor in (1, 4)]
+    assert logits[1] == pytest.approx(logits[0])
+    parts = {**facts, "training_framework": "megatron"}
+    whole, part = (estimate(Layout(tensor=tensor), **parts).breakdown["logits"] for tensor in (1, 4))
+    assert part == pytest.approx(whole / 4)
+    given = {"training_framework": "trl", "tensor_parallel": 4}
+    whole, part = (estimate(Layout(tensor=tensor), **given).breakdown["logits"] for tensor in (1, 4))
+    assert part == pytest.approx(whole / 4)

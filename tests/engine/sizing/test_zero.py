@@ -107,3 +107,20 @@ def test_zero_keeps_a_clone_of_32_bit_weights_too():
     """Beside two moments of 32 bits."""
     states = {stage: estimate(stage, 4, compute_precision="fp32").breakdown["optimizer"] for stage in ("zero2", "fsdp")}
     assert states["zero2"] - states["fsdp"] == pytest.approx(8.03 * 4 / 4, rel=0.01)
+
+
+ADAPTED = {"task": "peft_finetuning", "peft_method": "lora", "weight_precision": "bf16", "cpu_offload": True}
+
+
+def test_below_the_third_stage_offload_leaves_a_frozen_base_where_it_is():
+    assert estimate("zero2", 4, **ADAPTED).breakdown["weights"] == pytest.approx(16.06, rel=0.01)
+    assert estimate("zero3", 4, **ADAPTED).breakdown["weights"] < 8
+
+
+def test_and_a_reference_and_the_weights_of_a_critic():
+    facts = {"rl_method": "ppo", "resident_params_b": 8.03, "critic_params_b": 8.03, "cpu_offload": True}
+    below, third = (estimate(stage, 4, **facts).breakdown for stage in ("zero2", "zero3"))
+    assert below["frozen_components"] == pytest.approx(16.06, rel=0.01)
+    assert below["critic"] == pytest.approx(8.03 * (2 + 2 / 4), rel=0.01)
+    assert third["frozen_components"] < 4
+    assert third.get("critic", 0.0) == 0.0
