@@ -17,6 +17,7 @@ _FRAMEWORKS = (
     ("unsloth", "unsloth"),
     ("torchtitan", "torchtitan"),
     ("megatron-bridge", "nemo"),
+    ("megatron-deepspeed", "megatron-deepspeed"),
     # verl over Megatron splits and shards as Megatron does.
     ("megatron", "megatron"),
     ("nemo", "nemo"),
@@ -37,6 +38,7 @@ _OPTIMIZERS = (
     ("8bit", "adamw-8bit"),
     ("8-bit", "adamw-8bit"),
     ("adam", "adamw"),
+    ("sgd", "sgd"),
 )
 #: Choices of adapted matrices, narrowest first, with the names of what they hold.
 _TARGETS = (
@@ -71,8 +73,8 @@ def parallelism_of(facts: dict[str, Any]) -> Line:
     # Who names both has FSDP, and a stage to say how much of it.
     if told.get("fsdp"):
         line["sharding"] = "none" if told["fsdp"] == "no_shard" else "fsdp"
-    elif told.get("zero_stage"):
-        line["sharding"] = f"zero{told['zero_stage']}"
+    elif told.get("zero_stage") is not None:
+        line["sharding"] = f"zero{told['zero_stage']}" if told["zero_stage"] else "none"
     return line
 
 

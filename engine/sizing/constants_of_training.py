@@ -63,6 +63,9 @@ class Framework(FrozenModel):
     offloads_checkpoints: bool = False  # what is recomputed from waits in host memory
     varying_lengths: bool = False  # samples are padded to the longest of their batch, not to one length
     gradient_bytes: float | None = None
+    gradient_bytes_bf16: float | None = None  # in bf16: gradients add up in 32 bits beside those of the pass
+    steps_by_zero: bool = False  # the optimiser is ZeRO's although models are split in the manner of Megatron
+    holds_scores: bool = False  # attention is not fused unless told
     adapter_bytes: float | None = None
     batch: int | None = None  # its default micro-batch
     trains_around_frozen: bool = False  # frozen weights get gradients too where they are sharded with adapters

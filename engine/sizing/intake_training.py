@@ -58,7 +58,7 @@ def training_of(
         "transformers_version": reader.text("transformers_version"),
         **_step(reader, habits),
         "checkpointing": checkpointing,
-        "flash_attention": _fused_attention(reader),
+        "flash_attention": _fused_attention(reader, habits),
         "chunked_loss": _chunked_loss(reader, habits),
         "narrow_loss": reader.text("loss_precision") in {"bf16", "fp16"},
         "holds_logits": reader.flag("holds_logits"),
@@ -90,10 +90,12 @@ def training_of(
     }
 
 
-def _fused_attention(reader: Reader) -> bool:
-    """As stated; else by the age of PyTorch, if that is known."""
+def _fused_attention(reader: Reader, habits: Framework | None) -> bool:
+    """As stated; else by the framework, or by the age of PyTorch, if that is known."""
     if reader.known("flash_attention"):
         return reader.flag("flash_attention") is not False
+    if habits and habits.holds_scores:
+        return bool(reader.assume("flash_attention", False, habits.source))
     if older(reader.text("pytorch_version"), sizing_constants().context.fused_since):
         return bool(reader.assume("flash_attention", False, "PyTorch before 2.0 does not fuse attention"))
     return True
