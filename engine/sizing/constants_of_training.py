@@ -52,6 +52,7 @@ class Framework(FrozenModel):
     releases_gradients: bool = False
     step: Literal["foreach", "fused", "trainer"] = "foreach"  # of AdamW; trainer: by release, as transformers' has it
     checkpointing: str | None = None
+    checkpointing_lora: str | None = None  # of adapters over a base that is not quantised
     targets: str | None = None
     rank: int | None = None
     seq_len: int | None = None  # tokens of a sample

@@ -140,14 +140,25 @@ def _lengths(
         batch = reader.default("batch_size_per_gpu", "vision_batch_size" if family == "vision" else None)
     raw = reader.flag("gradient_checkpointing")
     stated = reader.text("gradient_checkpointing") if raw is None else "full" if raw else "none"
-    if habits and habits.checkpointing and not reader.known("gradient_checkpointing"):
-        stated = reader.assume("gradient_checkpointing", habits.checkpointing, habits.source)
+    usual = _usual_checkpointing(reader, kind, family, habits)
+    if habits and usual and not reader.known("gradient_checkpointing"):
+        stated = reader.assume("gradient_checkpointing", usual, habits.source)
     if family == "speech" and not reader.known("gradient_checkpointing"):
         stated = reader.assume("gradient_checkpointing", "full", "published recipes for Whisper recompute activations")
     if stated not in {"none", "selective", "full"}:
         large = family in TRANSFORMERS or (family.startswith("diffusion") and (params_b or 0.0) > 3.0)
         stated = reader.assume("gradient_checkpointing", "full" if large else "none", "usual for models of this kind")
     return seq, batch, stated
+
+
+def _usual_checkpointing(reader: Reader, kind: Kind, family: Family, habits: Framework | None) -> str | None:
+    """What the framework does unless told: preparing a quantised base turns recomputation on, adapters alone do not."""
+    if habits is None:
+        return None
+    plain = reader.text("weight_precision") in {None, "bf16", "fp16", "fp32"}
+    if kind == "lora" and plain and family == "llm" and habits.checkpointing_lora:
+        return habits.checkpointing_lora
+    return habits.checkpointing
 
 
 def _recipe(reader: Reader, kind: Kind, habits: Framework | None) -> str:
