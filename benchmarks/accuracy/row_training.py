@@ -26,6 +26,7 @@ _FRAMEWORKS = (
     ("finetrainers", "finetrainers"),
     ("simpletuner", "simpletuner"),
     ("diffusers", "diffusers"),
+    ("grpotrainer", "trl"),
     ("peft", "peft"),
     ("hf trainer", "transformers"),
     ("llama-recipes", "transformers"),

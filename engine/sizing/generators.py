@@ -207,6 +207,9 @@ def _text_bytes(job: Job, generator: Generator) -> float:
         return per + constants.diffusion.t5_wide_share.value * (4.0 - per)
     if large and per < 2.0:
         return per + constants.diffusion.t5_wide_share.value * (2.0 - per)
+    # Pipelines of diffusers load every part in the type that they are told.
+    if job.engine == "diffusers" and form == "fp32":
+        return per
     # Large text encoders are published in 16 bits, whatever the denoiser is.
     return min(per, 2.0) if generator.text_b > 1.0 and job.text_encoder_precision is None else per
 

@@ -69,6 +69,9 @@ def _weight_precision(reader: Reader, kind: Kind, model: ModelSpec | None) -> st
     habits = sizing_constants().training.frameworks.get(reader.text("training_framework") or "")
     if kind == "lora" and habits and habits.loads_32bit and not reader.known("compute_precision"):
         return reader.assume("weight_precision", "fp32", habits.source)
+    if kind == "lora" and reader.known("compute_precision") and reader.text("compute_precision") == "fp32":
+        because = "arithmetic in 32 bits without autocast needs a base in 32 bits"
+        return reader.assume("weight_precision", "fp32", because)
     native = model.native_precision if model else None
     if kind == "inference" and native in formats:
         return reader.assume("weight_precision", native, "the precision in which the model was published")

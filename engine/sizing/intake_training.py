@@ -130,7 +130,8 @@ def _lengths(
     if habits and habits.seq_len and not seq_known and family == "llm":
         seq = reader.assume("seq_len_tokens", habits.seq_len, habits.source)
     if not seq:
-        seq = reader.default("seq_len_tokens") if family in TRANSFORMERS else 1
+        usual = "encoder_seq_len_tokens" if family == "encoder" else None
+        seq = reader.default("seq_len_tokens", usual) if family in TRANSFORMERS else 1
     batch = reader.whole("batch_size_per_gpu")
     if reader.flag("large_batch") and not reader.known("batch_size_per_gpu"):
         batch = reader.default("batch_size_per_gpu", "large_batch_size")
