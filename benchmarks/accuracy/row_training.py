@@ -26,6 +26,8 @@ _FRAMEWORKS = (
     ("finetrainers", "finetrainers"),
     ("simpletuner", "simpletuner"),
     ("diffusers", "diffusers"),
+    ("llama-factory", "llama-factory"),
+    # Its supervised trainer is as the libraries below were when runs were published: the loss in chunks is of 2026.
     ("grpotrainer", "trl"),
     ("peft", "peft"),
     ("hf trainer", "transformers"),

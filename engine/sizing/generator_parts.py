@@ -48,10 +48,11 @@ def latent_space(model: ModelSpec) -> tuple[int, int, int] | None:
 def decoded_bytes(job: Job, vae_b: float, batch: Any) -> Any:
     """Bytes for each pixel of a frame while clips are decoded whole; None where their decoder was not traced."""
     space = latent_space(job.model) if job.model is not None else None
-    if job.family != "diffusion_video" or job.sliced_decoding or space is None or not job.frames:
+    whole = job.engine_stated and job.engine == "diffusers" and not job.sliced_decoding
+    if not whole or job.family != "diffusion_video" or space is None:
         return None
     alike = [one for one in sizing_constants().diffusion.clip_decoders.values() if one.latent == space]
-    decoder = nearest(alike, vae_b, _SAME_DIMENSIONS)
+    decoder = nearest(alike, vae_b, SAME_SIZE)
     if decoder is None:
         return None
     latents = 1.0 + (job.frames - 1.0) / space[2]

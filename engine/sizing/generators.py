@@ -151,7 +151,7 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     batch = ceiling(rows.batch, rows.data)
     tokens = tokens_of(job, generator)
     pixels = _pixels(job)
-    whole = decoded_bytes(job, generator.vae_b, batch) if job.engine == "diffusers" else None
+    whole = decoded_bytes(job, generator.vae_b, batch)
     decoded = pixels * (known.frames_per_latent.value / 2.0 if job.family == "diffusion_video" else 1.0)
     element = max(2.0, min(weight, 4.0))
     in_denoiser = batch * tokens * known.infer_elements_per_hidden.value * generator.width * element / 1e9
@@ -208,7 +208,7 @@ def _text_bytes(job: Job, generator: Generator) -> float:
     if large and per < 2.0:
         return per + constants.diffusion.t5_wide_share.value * (2.0 - per)
     # Pipelines of diffusers load every part in the type that they are told.
-    if job.engine == "diffusers" and form == "fp32":
+    if job.engine_stated and job.engine == "diffusers" and form == "fp32":
         return per
     # Large text encoders are published in 16 bits, whatever the denoiser is.
     return min(per, 2.0) if generator.text_b > 1.0 and job.text_encoder_precision is None else per
