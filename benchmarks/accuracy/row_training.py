@@ -17,6 +17,7 @@ _FRAMEWORKS = (
     ("unsloth", "unsloth"),
     ("torchtitan", "torchtitan"),
     ("megatron-bridge", "nemo"),
+    ("megatron-deepspeed", "megatron-deepspeed"),
     # verl over Megatron splits and shards as Megatron does.
     ("megatron", "megatron"),
     ("nemo", "nemo"),
@@ -25,6 +26,9 @@ _FRAMEWORKS = (
     ("finetrainers", "finetrainers"),
     ("simpletuner", "simpletuner"),
     ("diffusers", "diffusers"),
+    ("llama-factory", "llama-factory"),
+    # Its supervised trainer is as the libraries below were when runs were published: the loss in chunks is of 2026.
+    ("grpotrainer", "trl"),
     ("peft", "peft"),
     ("hf trainer", "transformers"),
     ("llama-recipes", "transformers"),
@@ -37,6 +41,7 @@ _OPTIMIZERS = (
     ("8bit", "adamw-8bit"),
     ("8-bit", "adamw-8bit"),
     ("adam", "adamw"),
+    ("sgd", "sgd"),
 )
 #: Choices of adapted matrices, narrowest first, with the names of what they hold.
 _TARGETS = (
@@ -71,8 +76,8 @@ def parallelism_of(facts: dict[str, Any]) -> Line:
     # Who names both has FSDP, and a stage to say how much of it.
     if told.get("fsdp"):
         line["sharding"] = "none" if told["fsdp"] == "no_shard" else "fsdp"
-    elif told.get("zero_stage"):
-        line["sharding"] = f"zero{told['zero_stage']}"
+    elif told.get("zero_stage") is not None:
+        line["sharding"] = f"zero{told['zero_stage']}" if told["zero_stage"] else "none"
     return line
 
 

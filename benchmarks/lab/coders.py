@@ -41,10 +41,15 @@ class Decoder:
     frames: int = 1
     named: tuple[tuple[str, Any], ...] = ()  # arguments of a decoding
 
-    def made(self) -> torch.nn.Module:
-        """The module, without content."""
-        module: torch.nn.Module = getattr(diffusers, self.module)(**dict(self.settings))
-        return module
+    def in_16_bits(self) -> torch.nn.Module:
+        """The module, without content, for decoding."""
+        with torch.device("meta"):
+            torch.set_default_dtype(_HALF)
+            try:
+                module: torch.nn.Module = getattr(diffusers, self.module)(**dict(self.settings))
+            finally:
+                torch.set_default_dtype(torch.float32)
+        return module.eval()
 
 
 def _plain(channels: int, **more: Any) -> tuple[tuple[str, Any], ...]:
@@ -187,12 +192,7 @@ class _Passing(TorchDispatchMode):
 
 def decoder_row(decoder: Decoder) -> dict[str, Any]:
     """Parameters; FLOPs and bytes for each pixel of a frame, and FLOPs of attention for each pixel and pixel."""
-    with torch.device("meta"):
-        torch.set_default_dtype(_HALF)
-        try:
-            module = decoder.made().eval()
-        finally:
-            torch.set_default_dtype(torch.float32)
+    module = decoder.in_16_bits()
     few, many = (_decoded(decoder, module, edge) for edge in (256, 512))
     small, large = 256.0**2, 512.0**2
     frames = decoder.frames  # Those of one more latent frame.
@@ -212,12 +212,13 @@ def _decoded(decoder: Decoder, module: torch.nn.Module, edge: int) -> tuple[floa
     """FLOPs and bytes of a picture, or of one more latent frame of a clip."""
     if decoder.frames == 1:
         # Qwen-Image's is one of clips.
-        return _counted(_decoding(decoder, module, edge, 1 if decoder.module == "AutoencoderKLQwenImage" else None))
-    three, five = (_counted(_decoding(decoder, module, edge, count)) for count in (3, 5))
+        return _counted(decoding(decoder, module, edge, 1 if decoder.module == "AutoencoderKLQwenImage" else None))
+    three, five = (_counted(decoding(decoder, module, edge, count)) for count in (3, 5))
     return (five[0] - three[0]) / 2.0, (five[1] - three[1]) / 2.0
 
 
-def _decoding(decoder: Decoder, module: Any, edge: int, frames: int | None) -> Callable[[], Any]:
+def decoding(decoder: Decoder, module: Any, edge: int, frames: int | None) -> Callable[[], Any]:
+    """A decoding of a square picture, or of so many latent frames."""
     places = edge // decoder.spatial
     shape: tuple[int, ...] = (1, decoder.channels, places, places)
     named = dict(decoder.named)

@@ -29,6 +29,7 @@ import diffusers
 import peft
 import torch
 import transformers
+from clips import clip_row
 from coders import DECODERS, TEXT_ENCODERS, decoder_row, text_encoder_row
 from denoisers import DENOISERS, denoiser_row
 from fitting import layer
@@ -60,6 +61,7 @@ _HEAD = """# Bytes that real modules keep and take in a training step, traced wi
 #   and how many tokens' worth is kept whatever the picture: words, and under autocast the weights as they were cast.
 # decoders: of autoencoders, FLOPs a pixel of a frame (attended: and a pixel that it attends to), and bytes that
 #   operators between the products read and write for it; text_encoders: FLOPs a token, and the table of words apart.
+# clips: bytes for each pixel of a frame that such a decoder holds at its peak, by latent frames, decoding a clip whole.
 # sharded: what FSDP holds beyond its shards at the peak: how often the root (embedding, head) and one unit of
 #   layers, by wrapping plan (units: layers wrapped together; reshards: after the forward pass); 16 bits.
 """
@@ -89,6 +91,8 @@ def main() -> int:
         _keep(found, "denoisers", asdict(denoiser), options, lambda d=denoiser: denoiser_row(d))
     for decoder in DECODERS:
         _keep(found, "decoders", {"decoder": decoder.decoder}, options, lambda d=decoder: decoder_row(d))
+    for decoder in (one for one in DECODERS if one.frames > 1):
+        _keep(found, "clips", {"decoder": decoder.decoder}, options, lambda d=decoder: clip_row(d))
     for encoder in TEXT_ENCODERS:
         _keep(found, "text_encoders", {"encoder": encoder.encoder}, options, lambda e=encoder: text_encoder_row(e))
     for prompt in PROMPTS:
@@ -98,6 +102,12 @@ def main() -> int:
     for architecture, technique in cells:
         known = {"module": architecture, "technique": technique.named()}
         _keep(found, "layers", known, options, lambda a=architecture, t=technique: asdict(layer(a, t)))
+    _trace_steps(found, steps, options)
+    print(f"{time.process_time() - begun:.0f} s of CPU")
+    return 0 if options.write else _compared(found)
+
+
+def _trace_steps(found: dict[str, Any], steps: Any, options: argparse.Namespace) -> None:
     for name, architecture, dims, technique in steps:
         known = {"model": name, "seq": dims.seq, "batch": dims.batch, "technique": technique.named()}
         _keep(
@@ -107,8 +117,6 @@ def main() -> int:
             options,
             lambda a=architecture, d=dims, t=technique: _gigabytes(step(a, d, d.layers, t)),
         )
-    print(f"{time.process_time() - begun:.0f} s of CPU")
-    return 0 if options.write else _compared(found)
 
 
 def _trained(network: Network) -> dict[str, Any]:
@@ -151,6 +159,7 @@ _TRACED_BY = {
     "steps": "benchmarks/lab/transformers_traced.py",
     "networks": "benchmarks/lab/pictures.py",
     "denoisers": "benchmarks/lab/denoisers.py",
+    "clips": "benchmarks/lab/clips.py",
     "decoders": "benchmarks/lab/coders.py",
     "text_encoders": "benchmarks/lab/coders.py",
     "sharded": "benchmarks/lab/sharded.py",

@@ -160,6 +160,14 @@ class Denoiser(FrozenModel):
     decodes_wide: bool = False  # its autoencoder overflows in fp16, so that pipelines decode in 32 bits
 
 
+class HeldByDecoder(FrozenModel):
+    """What an autoencoder of clips holds at its peak beside its weights, as traced, where it decodes a clip whole."""
+
+    params_b: float
+    latent: tuple[int, int, int]  # channels, pixels of an edge and frames that become one place
+    held: tuple[tuple[int, float], ...]  # latent frames, and bytes for each pixel of a frame
+
+
 class Diffusion(FrozenModel):
     """Image and video generators."""
 
@@ -173,6 +181,7 @@ class Diffusion(FrozenModel):
     t5_wide_share: Constant
     t5_least_b: Constant
     vae_bytes_per_pixel: Constant
+    clip_decoders: dict[str, HeldByDecoder]
     infer_elements_per_hidden: Constant
     kept: KeptByDenoiser
     kept_source: str

@@ -52,6 +52,7 @@ class Framework(FrozenModel):
     releases_gradients: bool = False
     step: Literal["foreach", "fused", "trainer"] = "foreach"  # of AdamW; trainer: by release, as transformers' has it
     checkpointing: str | None = None
+    checkpointing_lora: str | None = None  # of adapters over a base that is not quantised
     targets: str | None = None
     rank: int | None = None
     seq_len: int | None = None  # tokens of a sample
@@ -63,6 +64,9 @@ class Framework(FrozenModel):
     offloads_checkpoints: bool = False  # what is recomputed from waits in host memory
     varying_lengths: bool = False  # samples are padded to the longest of their batch, not to one length
     gradient_bytes: float | None = None
+    gradient_bytes_bf16: float | None = None  # in bf16: gradients add up in 32 bits beside those of the pass
+    steps_by_zero: bool = False  # the optimiser is ZeRO's although models are split in the manner of Megatron
+    holds_scores: bool = False  # attention is not fused unless told
     adapter_bytes: float | None = None
     batch: int | None = None  # its default micro-batch
     trains_around_frozen: bool = False  # frozen weights get gradients too where they are sharded with adapters

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
 
 from whichgpu.engine.catalogue import ModelSpec
 from whichgpu.engine.sizing.constants import Denoiser, sizing_constants
+from whichgpu.engine.sizing.job import Job
 
 
 #: Parts of one architecture are as large to this share, where nothing else tells them apart.
@@ -40,6 +43,22 @@ def latent_space(model: ModelSpec) -> tuple[int, int, int] | None:
     """Channels, and the pixels of an edge and frames that become one place."""
     latent = model.latent
     return (latent.channels, latent.spatial, latent.temporal) if latent is not None else None
+
+
+def decoded_bytes(job: Job, vae_b: float, batch: Any) -> Any:
+    """Bytes for each pixel of a frame while clips are decoded whole; None where their decoder was not traced."""
+    space = latent_space(job.model) if job.model is not None else None
+    whole = job.engine_stated and job.engine == "diffusers" and not job.sliced_decoding
+    if not whole or job.family != "diffusion_video" or space is None:
+        return None
+    alike = [one for one in sizing_constants().diffusion.clip_decoders.values() if one.latent == space]
+    decoder = nearest(alike, vae_b, SAME_SIZE)
+    if decoder is None:
+        return None
+    latents = 1.0 + (job.frames - 1.0) / space[2]
+    held = np.array(decoder.held)
+    slope = (held[-1, 1] - held[-2, 1]) / (held[-1, 0] - held[-2, 0])
+    return batch * (np.interp(latents, held[:, 0], held[:, 1]) + slope * max(0.0, latents - held[-1, 0]))
 
 
 def nearest(parts: Iterable[_Sized], size_b: float, within: float) -> _Sized | None:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from whichgpu.engine.sizing.constants import Denoiser, sizing_constants
 from whichgpu.engine.sizing.copies import replica_buckets
-from whichgpu.engine.sizing.generator_parts import traced_denoiser
+from whichgpu.engine.sizing.generator_parts import decoded_bytes, traced_denoiser
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
 from whichgpu.engine.sizing.rows import Rows, ceiling
@@ -151,11 +151,13 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     batch = ceiling(rows.batch, rows.data)
     tokens = tokens_of(job, generator)
     pixels = _pixels(job)
+    whole = decoded_bytes(job, generator.vae_b, batch)
     decoded = pixels * (known.frames_per_latent.value / 2.0 if job.family == "diffusion_video" else 1.0)
     element = max(2.0, min(weight, 4.0))
     in_denoiser = batch * tokens * known.infer_elements_per_hidden.value * generator.width * element / 1e9
     # Requests that wait for the GPU share its weights; their maps are alive together.
     in_decoder = np.where(job.sliced_decoding, 1, batch) * decoded * known.vae_bytes_per_pixel.value / 1e9
+    in_decoder = in_decoder if whole is None else pixels * whole / 1e9
     if job.cpu_offload:
         # Each part is on the GPU with its own maps only.
         weights, activations = _largest_stage((text, 0.0), (denoiser, in_denoiser), (vae, in_decoder))
@@ -205,6 +207,9 @@ def _text_bytes(job: Job, generator: Generator) -> float:
         return per + constants.diffusion.t5_wide_share.value * (4.0 - per)
     if large and per < 2.0:
         return per + constants.diffusion.t5_wide_share.value * (2.0 - per)
+    # Pipelines of diffusers load every part in the type that they are told.
+    if job.engine_stated and job.engine == "diffusers" and form == "fp32":
+        return per
     # Large text encoders are published in 16 bits, whatever the denoiser is.
     return min(per, 2.0) if generator.text_b > 1.0 and job.text_encoder_precision is None else per
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from whichgpu.engine.catalogue import Family, ModelSpec
 from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.constants_of_training import Framework
 from whichgpu.engine.sizing.job import Kind
 from whichgpu.engine.sizing.reading import Reader
 from whichgpu.engine.sizing.versions import older
@@ -51,6 +52,14 @@ def serving_of(reader: Reader, kind: Kind, family: Family, model: ModelSpec | No
     }
 
 
+def _why_wide(reader: Reader, habits: Framework | None) -> str | None:
+    """Why a base of adapters lies in 32 bits where nobody says in what; None where it does not."""
+    if not reader.known("compute_precision"):
+        return habits.source if habits and habits.loads_32bit else None
+    wide = reader.text("compute_precision") == "fp32"
+    return "arithmetic in 32 bits without autocast needs a base in 32 bits" if wide else None
+
+
 def _weight_precision(reader: Reader, kind: Kind, model: ModelSpec | None) -> str:
     stated = reader.text("weight_precision")
     formats = sizing_constants().weights
@@ -67,8 +76,9 @@ def _weight_precision(reader: Reader, kind: Kind, model: ModelSpec | None) -> st
     if stated is not None and reader.known("weight_precision"):
         return stated
     habits = sizing_constants().training.frameworks.get(reader.text("training_framework") or "")
-    if kind == "lora" and habits and habits.loads_32bit and not reader.known("compute_precision"):
-        return reader.assume("weight_precision", "fp32", habits.source)
+    wide = kind == "lora" and _why_wide(reader, habits)
+    if wide:
+        return reader.assume("weight_precision", "fp32", wide)
     native = model.native_precision if model else None
     if kind == "inference" and native in formats:
         return reader.assume("weight_precision", native, "the precision in which the model was published")

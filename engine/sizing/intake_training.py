@@ -58,7 +58,7 @@ def training_of(
         "transformers_version": reader.text("transformers_version"),
         **_step(reader, habits),
         "checkpointing": checkpointing,
-        "flash_attention": _fused_attention(reader),
+        "flash_attention": _fused_attention(reader, habits),
         "chunked_loss": _chunked_loss(reader, habits),
         "narrow_loss": reader.text("loss_precision") in {"bf16", "fp16"},
         "holds_logits": reader.flag("holds_logits"),
@@ -90,10 +90,12 @@ def training_of(
     }
 
 
-def _fused_attention(reader: Reader) -> bool:
-    """As stated; else by the age of PyTorch, if that is known."""
+def _fused_attention(reader: Reader, habits: Framework | None) -> bool:
+    """As stated; else by the framework, or by the age of PyTorch, if that is known."""
     if reader.known("flash_attention"):
         return reader.flag("flash_attention") is not False
+    if habits and habits.holds_scores:
+        return bool(reader.assume("flash_attention", False, habits.source))
     if older(reader.text("pytorch_version"), sizing_constants().context.fused_since):
         return bool(reader.assume("flash_attention", False, "PyTorch before 2.0 does not fuse attention"))
     return True
@@ -128,7 +130,8 @@ def _lengths(
     if habits and habits.seq_len and not seq_known and family == "llm":
         seq = reader.assume("seq_len_tokens", habits.seq_len, habits.source)
     if not seq:
-        seq = reader.default("seq_len_tokens") if family in TRANSFORMERS else 1
+        usual = "encoder_seq_len_tokens" if family == "encoder" else None
+        seq = reader.default("seq_len_tokens", usual) if family in TRANSFORMERS else 1
     batch = reader.whole("batch_size_per_gpu")
     if reader.flag("large_batch") and not reader.known("batch_size_per_gpu"):
         batch = reader.default("batch_size_per_gpu", "large_batch_size")
@@ -138,14 +141,25 @@ def _lengths(
         batch = reader.default("batch_size_per_gpu", "vision_batch_size" if family == "vision" else None)
     raw = reader.flag("gradient_checkpointing")
     stated = reader.text("gradient_checkpointing") if raw is None else "full" if raw else "none"
-    if habits and habits.checkpointing and not reader.known("gradient_checkpointing"):
-        stated = reader.assume("gradient_checkpointing", habits.checkpointing, habits.source)
+    usual = _usual_checkpointing(reader, kind, family, habits)
+    if habits and usual and not reader.known("gradient_checkpointing"):
+        stated = reader.assume("gradient_checkpointing", usual, habits.source)
     if family == "speech" and not reader.known("gradient_checkpointing"):
         stated = reader.assume("gradient_checkpointing", "full", "published recipes for Whisper recompute activations")
     if stated not in {"none", "selective", "full"}:
         large = family in TRANSFORMERS or (family.startswith("diffusion") and (params_b or 0.0) > 3.0)
         stated = reader.assume("gradient_checkpointing", "full" if large else "none", "usual for models of this kind")
     return seq, batch, stated
+
+
+def _usual_checkpointing(reader: Reader, kind: Kind, family: Family, habits: Framework | None) -> str | None:
+    """What the framework does unless told: preparing a quantised base turns recomputation on, adapters alone do not."""
+    if habits is None:
+        return None
+    plain = reader.text("weight_precision") in {None, "bf16", "fp16", "fp32"}
+    if kind == "lora" and plain and family == "llm" and habits.checkpointing_lora:
+        return habits.checkpointing_lora
+    return habits.checkpointing
 
 
 def _recipe(reader: Reader, kind: Kind, habits: Framework | None) -> str:

@@ -37,10 +37,19 @@ def state_bytes(job: Job) -> StateBytes:
     gradients = recipe.gradients
     if habits is not None and habits.gradient_bytes and job.recipe == "mixed":
         gradients = habits.gradient_bytes
+    if habits is not None and habits.gradient_bytes_bf16 and accumulates_wide(job):
+        gradients = habits.gradient_bytes_bf16
     extra = 0.0
     if job.optimizer.endswith("8bit"):
         extra = max(0.0, (4.0 if job.recipe == "pure" else 8.0) - moments)
     return StateBytes(recipe.weights, gradients, moments + recipe.master, extra)
+
+
+def accumulates_wide(job: Job) -> bool:
+    """Whether gradients of bf16 add up in one flat tensor of 32 bits, which is stepped as it is."""
+    habits = sizing_constants().training.frameworks.get(job.framework or "")
+    wide = habits is not None and habits.gradient_bytes_bf16 is not None
+    return wide and job.recipe == "mixed" and job.compute_precision == "bf16"
 
 
 def shards(rows: Rows) -> tuple[Any, Any, Any]:

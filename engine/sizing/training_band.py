@@ -135,6 +135,13 @@ def _left_open(
         kept = activations_gb(plain, shape, rows.tensor, rows.pipeline, micro_batch, accumulation)[0]
         yield 0.0, kept * (0.0625 if job.framework else 0.33), "whether activations are recomputed is not stated"
     habits = sizing_constants().training.frameworks.get(job.framework or "")
+    light = habits is not None and habits.checkpointing_lora and job.kind == "lora" and job.checkpointing == "none"
+    if light and "gradient_checkpointing" in job.unstated:
+        # A default which many a run of adapters departs from: of what is kept half is allowed for.
+        anew = replace(job, checkpointing="full")
+        kept = activations_gb(job, shape, rows.tensor, rows.pipeline, micro_batch, accumulation)[0]
+        least = activations_gb(anew, shape, rows.tensor, rows.pipeline, micro_batch, accumulation)[0]
+        yield np.maximum(0.0, 0.5 * (kept - least)), 0.0, "whether activations are recomputed is not stated"
     fused = job.checkpointing == "selective" or (habits is not None and habits.fuses_attention)
     if job.flash_attention and "flash_attention" in job.open_facts and not fused:
         # Older code and some models' own holds the scores of the layer at work, which grow with the square of tokens.

@@ -9,6 +9,7 @@ import yaml
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.core import locate
 from whichgpu.engine.sizing import job_from_facts
+from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.generator_parts import traced_denoiser
 from whichgpu.engine.sizing.generators import generator_of
 from whichgpu.engine.sizing.gpu_table import GpuTable
@@ -121,6 +122,12 @@ def test_decoders_are_as_traced(row):
     assert (known.params_b, known.flops, known.attended, known.bytes) == pytest.approx(
         (row["params_b"], row["flops"], row["attended"], row["bytes"])
     )
+
+
+@pytest.mark.parametrize("row", traces()["clips"], ids=lambda row: row["decoder"])
+def test_clips_that_are_decoded_whole_are_as_traced(row):
+    known = sizing_constants().diffusion.clip_decoders[row["decoder"]]
+    assert [list(one) for one in known.held] == row["held"]
 
 
 @pytest.mark.parametrize("row", traces()["text_encoders"], ids=lambda row: row["encoder"])

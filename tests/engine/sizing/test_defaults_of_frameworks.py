@@ -1,0 +1,113 @@
+"""What frameworks do unless told, as their own code has it: Megatron-DeepSpeed, plain adapters, clips."""
+
+from __future__ import annotations
+
+import pytest
+
+from whichgpu.engine.catalogue.model import Gpu, Latent, ModelSpec
+from whichgpu.engine.sizing import Layout, estimate_memory, job_from_facts
+
+
+CARD = Gpu(
+    id="h", family="h", series="h", name="H100", vendor="nvidia", architecture="hopper", usable_gb=85.0,
+    mem_bw_tbs=3.35, mem_type="HBM3", tflops={"bf16": 989.0},
+)  # fmt: skip
+WIDE = ModelSpec(
+    id="wide-100b", name="Wide 100B", kind="llm", layers=64, hidden=12288, heads=96, kv_heads=96, intermediate=49152,
+    vocab=51200, gated_mlp=False, tied_embeddings=True,
+)  # fmt: skip
+LLAMA_8B = ModelSpec(
+    id="llama-3.1-8b", name="Llama 3.1 8B", kind="llm", layers=32, hidden=4096, heads=32, kv_heads=8,
+    intermediate=14336, vocab=128256, gated_mlp=True, tied_embeddings=False,
+)  # fmt: skip
+BERT = ModelSpec(
+    id="bert", name="BERT", kind="encoder", layers=12, hidden=768, heads=12, kv_heads=12, intermediate=3072,
+    vocab=30522, gated_mlp=False, tied_embeddings=True,
+)  # fmt: skip
+COGVIDEOX = ModelSpec(
+    id="cogvideox-5b", name="CogVideoX-5B", kind="diffusion_video", hidden=3072, layers=42,
+    components_b={"transformer": 5.570283, "text_encoder": 4.762311, "vae": 0.215584},
+    latent=Latent(channels=16, spatial=8, temporal=4, patch=2),
+)  # fmt: skip
+STAGED = {"task": "pretraining", "seq_len_tokens": 2048, "gradient_checkpointing": "full", "sharding": "zero1"}
+ADAPTED = {"task": "peft_finetuning", "peft_method": "lora", "seq_len_tokens": 1024, "batch_size_per_gpu": 4}
+
+
+def parts(model, layout, **facts):
+    found = estimate_memory(job_from_facts(facts, model), CARD, layout)
+    assert found is not None
+    return {term.name: term.value for term in found.terms}
+
+
+def staged(samples, **facts):
+    layout = Layout(tensor=8, pipeline=8, data=2, sharding="zero1")
+    facts = {**STAGED, "batch_size_per_gpu": samples, "global_batch_size": 512, **facts}
+    return parts(WIDE, layout, **facts)
+
+
+def test_before_sequence_parallelism_each_tensor_rank_keeps_the_checkpoints_whole():
+    """The first of eight stages holds those of eight micro-batches, as many as the whole model has layers."""
+    one = 2048 * 2.0 * WIDE.hidden * WIDE.layers / 1e9
+    grows = {
+        name: staged(4, training_framework=name)["activations"] - staged(2, training_framework=name)["activations"]
+        for name in ("megatron", "megatron-deepspeed")
+    }
+    assert grows["megatron-deepspeed"] > 2 * one
+    assert grows["megatron"] < 0.5 * one
+
+
+def test_its_gradients_of_bf16_add_up_in_32_bits_beside_those_of_the_pass():
+    narrow = staged(1, training_framework="megatron-deepspeed", compute_precision="fp16")
+    wide = staged(1, training_framework="megatron-deepspeed", compute_precision="bf16")
+    assert wide["gradients"] == pytest.approx(3 * narrow["gradients"])
+    assert wide.get("buckets", 0.0) == 0.0 < narrow["buckets"]
+
+
+@pytest.mark.parametrize("framework", ["transformers", "peft"])
+def test_adapters_over_a_plain_base_keep_activations_unless_told(framework):
+    facts = {**ADAPTED, "weight_precision": "bf16", "training_framework": framework}
+    unsaid = job_from_facts(facts, LLAMA_8B)
+    assert unsaid.checkpointing == "none"
+    assert "gradient_checkpointing" in unsaid.unstated
+    quantised = job_from_facts({**facts, "weight_precision": "int8"}, LLAMA_8B)
+    assert quantised.checkpointing == "full"
+    assert job_from_facts({**facts, "training_framework": "llama-factory"}, LLAMA_8B).checkpointing == "full"
+
+
+def test_the_band_of_such_adapters_reaches_towards_recomputation():
+    facts = {**ADAPTED, "weight_precision": "bf16", "training_framework": "transformers"}
+    unsaid = estimate_memory(job_from_facts(facts, LLAMA_8B), CARD, Layout())
+    told = estimate_memory(job_from_facts({**facts, "gradient_checkpointing": "none"}, LLAMA_8B), CARD, Layout())
+    assert unsaid is not None
+    assert told is not None
+    assert unsaid.low_gb < told.low_gb
+    assert unsaid.per_gpu_gb == pytest.approx(told.per_gpu_gb)
+
+
+def test_a_base_that_is_computed_in_32_bits_lies_in_32_bits():
+    assert job_from_facts({**ADAPTED, "compute_precision": "fp32"}, LLAMA_8B).weight_precision == "fp32"
+    assert job_from_facts({**ADAPTED, "compute_precision": "bf16"}, LLAMA_8B).weight_precision == "bf16"
+
+
+def test_encoders_without_a_length_read_what_the_examples_of_transformers_read():
+    job = job_from_facts({"task": "full_finetuning", "batch_size_per_gpu": 32}, BERT)
+    assert (job.seq_len_tokens, "seq_len_tokens" in job.unstated) == (128, True)
+
+
+def clip(**facts):
+    facts = {"task": "inference", "model_family": "diffusion_video", "image_px": 720, "image_short_px": 480, **facts}
+    return parts(COGVIDEOX, Layout(), frames=49, **facts)["activations"]
+
+
+def test_diffusers_decodes_a_clip_whole_unless_it_is_told_to_slice_it():
+    whole = clip(serving_engine="diffusers")
+    assert whole == pytest.approx(720 * 480 * 45786 / 1e9, rel=0.01)
+    assert clip(serving_engine="diffusers", sliced_decoding=True) < 0.5 * whole
+    assert clip() < 0.5 * whole
+
+
+def test_a_pipeline_in_32_bits_reads_prompts_in_32_bits():
+    facts = {"task": "inference", "model_family": "diffusion_video", "weight_precision": "fp32", "frames": 49}
+    named = parts(COGVIDEOX, Layout(), serving_engine="diffusers", **facts)
+    plain = parts(COGVIDEOX, Layout(), **facts)
+    assert max(named.values()) - max(plain.values()) == pytest.approx(2 * 4.76, rel=0.02)
