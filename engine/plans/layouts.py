@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whichgpu.engine.sizing import SHARDINGS, Ints, Job, Layout, Rows, expert_sharers, rows_of, sizing_constants
+from whichgpu.engine.sizing import SHARDINGS, Ints, Job, Layout, Rows, expert_sharers, rows_of, splits_models
 
 
 #: Heads and key-value heads of a model whose dimensions are not known: published ones split evenly.
@@ -109,9 +109,8 @@ def manner_of(job: Job) -> Manner:
         sizes = (job.shape.heads, job.shape.heads if job.shape.latent else job.shape.kv_heads, job.shape.layers)
     elif job.shape is not None:
         sizes = (*_USUAL_HEADS, job.shape.layers)
-    habits = sizing_constants().training.frameworks.get(job.framework or "")
     sharded = "zero3" if job.framework == "deepspeed" else "fsdp"
-    if habits is not None and not habits.shards_weights:
+    if splits_models(job):
         sharded = "zero1"
     stated = (job.tensor_parallel, job.pipeline_parallel, job.data_ranks)
     divides_optimizer = job.training and not job.peft and job.shape is not None and sharded != "zero1"

@@ -56,5 +56,6 @@ from .speed_links import (
     network_of as network_of,
     split_of as split_of,
 )
+from .states import splits_models as splits_models
 from .support import Support as Support, figure_support as figure_support, group_of as group_of
 from .training_time import BATCHES_OF_A_STAGE as BATCHES_OF_A_STAGE

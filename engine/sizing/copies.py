@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import PartColumn
 from whichgpu.engine.sizing.rows import Rows
-from whichgpu.engine.sizing.states import state_bytes
+from whichgpu.engine.sizing.states import splits_models, state_bytes
 from whichgpu.engine.sizing.training_terms import CAST_WEIGHTS, REPLICA_BUCKETS
 
 
@@ -19,8 +18,7 @@ def replica_buckets(job: Job, rows: Rows, params: Any) -> list[PartColumn]:
 
     Megatron and DeepSpeed send them from buffers of their own, and a step inside the backward pass leaves none to send.
     """
-    habits = sizing_constants().training.frameworks.get(job.framework or "")
-    own = job.framework == "deepspeed" or (habits is not None and not habits.shards_weights)
+    own = job.framework == "deepspeed" or splits_models(job)
     replicas = rows.sharded("none") & (rows.data > 1)
     if own or job.optimizer_in_backward or job.cpu_offload or not np.any(replicas):
         return []

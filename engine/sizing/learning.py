@@ -12,6 +12,7 @@ from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layers import layer_bytes_per_token, wide_ends
 from whichgpu.engine.sizing.rows import Rows, ceiling
 from whichgpu.engine.sizing.shape import Shape
+from whichgpu.engine.sizing.states import splits_models
 from whichgpu.engine.sizing.versions import older
 
 
@@ -117,9 +118,7 @@ def _answers_over(job: Job, tensor: Any) -> Any:
     Log-probabilities of sampled tokens are taken from whole answers, which are gathered for it (ColossalChat
     coati/models/utils.py, calc_action_log_probs); Megatron takes them over the parts of the vocabulary.
     """
-    habits = sizing_constants().training.frameworks.get(job.framework or "")
-    by_parts = habits is not None and not habits.shards_weights
-    return tensor if by_parts or job.rl_method in {None, "none"} else 1
+    return tensor if splits_models(job) or job.rl_method in {None, "none"} else 1
 
 
 def bytes_of_a_logit(job: Job, shape: Shape) -> float:

@@ -60,14 +60,19 @@ def shards(rows: Rows) -> tuple[Any, Any, Any]:
     return weights, gradients, np.where(rows.sharded("none"), 1, data)
 
 
+def splits_models(job: Job) -> bool:
+    """Whether the framework splits a model over GPUs in the manner of Megatron, and never shards its weights."""
+    habits = sizing_constants().training.frameworks.get(job.framework or "")
+    return habits is not None and not habits.shards_weights
+
+
 def weights_stay(job: Job, rows: Rows) -> Any:
     """Where offload takes optimizer state alone to the host: below ZeRO's third stage, and as Megatron does.
 
     What does not learn has no such state, so that a frozen base and a reference stay too (DeepSpeed
     runtime/zero/stage_1_and_2.py moves partitions of the optimizer; offload_param is of the third stage).
     """
-    habits = sizing_constants().training.frameworks.get(job.framework or "")
-    return rows.sharded("zero1", "zero2") | (habits is not None and not habits.shards_weights)
+    return rows.sharded("zero1", "zero2") | splits_models(job)
 
 
 def allocator_share(rows: Rows) -> Any:

@@ -19,7 +19,7 @@ from whichgpu.engine.sizing.rows import Rows
 from whichgpu.engine.sizing.serving import layer_bytes
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.sharing import stage_params
-from whichgpu.engine.sizing.states import shards, state_bytes, weights_stay
+from whichgpu.engine.sizing.states import shards, splits_models, state_bytes, weights_stay
 from whichgpu.engine.sizing.training_band import finished
 from whichgpu.engine.sizing.training_terms import (
     ACTIVATIONS,
@@ -179,12 +179,6 @@ def expert_spread(job: Job, shape: Shape, rows: Rows) -> Any:
     """GPUs over which the routed experts of a layer are spread."""
     wanted = job.expert_parallel or np.where((rows.pipeline > 1) | splits_models(job), shape.experts, 1)
     return np.maximum(rows.tensor, np.minimum(np.minimum(wanted, rows.tensor * rows.data), max(1, shape.experts)))
-
-
-def splits_models(job: Job) -> bool:
-    """Whether the framework splits a model over GPUs in the manner of Megatron, and never shards its weights."""
-    habits = sizing_constants().training.frameworks.get(job.framework or "")
-    return habits is not None and not habits.shards_weights
 
 
 def _frozen(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> None:

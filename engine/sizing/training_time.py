@@ -20,7 +20,8 @@ from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_kernels import starting_s, with_starts
 from whichgpu.engine.sizing.speed_links import Split, all_reduce_s
 from whichgpu.engine.sizing.speed_peaks import training_precisions
-from whichgpu.engine.sizing.training import expert_spread, splits_models
+from whichgpu.engine.sizing.states import splits_models
+from whichgpu.engine.sizing.training import expert_spread
 from whichgpu.engine.sizing.training_exchange import Learning, between_exchanges, data_exchange_s, unhidden_s
 
 

@@ -11,7 +11,7 @@ from whichgpu.engine.sizing.constants_of_training import ThirdStage
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import PartColumn
 from whichgpu.engine.sizing.rows import Rows
-from whichgpu.engine.sizing.states import accumulates_wide, state_bytes
+from whichgpu.engine.sizing.states import accumulates_wide, splits_models, state_bytes
 from whichgpu.engine.sizing.training_terms import BUCKETS, FLAT_GRADIENTS, MASTER_COPY
 
 
@@ -63,7 +63,7 @@ def beside_zero(job: Job, rows: Rows, trained: Any, hidden: float) -> Beside:
     of gradients stays, which is there from the beginning, and what of it is sent.
     """
     habits = sizing_constants().training.frameworks.get(job.framework or "")
-    megatron = habits is not None and not habits.shards_weights and not habits.steps_by_zero
+    megatron = habits is not None and splits_models(job) and not habits.steps_by_zero
     third = in_third_stage(job, rows)
     staged = third | (rows.sharded("zero1", "zero2") & (not job.cpu_offload))
     if megatron or accumulates_wide(job) or not np.any(staged):
