@@ -163,9 +163,7 @@ def _thin(head: Head) -> Head:
 
     mmsegmentation: configs/pspnet/pspnet_r18-d8_512x1024_80k_cityscapes.py, 128 channels for 512 and 64 for 256.
     """
-    return replace(
-        head, params_m=head.params_m / 16, gmacs=head.gmacs / 16, per_pixel=head.per_pixel / 4
-    )
+    return replace(head, params_m=head.params_m / 16, gmacs=head.gmacs / 16, per_pixel=head.per_pixel / 4)
 
 
 def _over_vgg(name: str) -> Composed:

@@ -208,6 +208,31 @@ def test_logits_take_fourteen_bytes_each_and_an_eighth_when_chunked():
     assert estimate(Layout(tensor=4), **facts).breakdown["logits"] == pytest.approx(whole / 4)
 
 
+def test_a_fused_loss_takes_chunks_as_the_vocabulary_is_wider_than_the_stream():
+    """Of 32,000 words over 4,096 numbers eight, of 128,256 thirty-two; TRL's are of 256 tokens."""
+    facts = {"task": "peft_finetuning", "batch_size_per_gpu": 1, "chunked_loss": True}
+    wide = replace(LLAMA_7B, vocab=128256)
+    chunk = estimate(model=wide, seq_len_tokens=8192, **facts).breakdown["logits"]
+    assert chunk == pytest.approx(14 * 8192 * 128256 / 32 / 1e9)
+    trl = [
+        estimate(model=wide, seq_len_tokens=tokens, training_framework="trl", **facts).breakdown["logits"]
+        for tokens in (128, 1024, 8192)
+    ]
+    assert trl == pytest.approx([trl[1] / 2, trl[1], trl[1]])
+
+
+def test_a_chunk_of_unsloths_loss_has_a_most():
+    long = estimate(seq_len_tokens=500_000, training_framework="unsloth", batch_size_per_gpu=1)
+    assert long.breakdown["logits"] == pytest.approx(4 * 1.024**3, rel=0.001)
+
+
+@pytest.mark.parametrize("framework", ["ms-swift", "axolotl"])
+def test_zero_steps_over_a_copy_in_32_bits_whatever_the_framework_does_without_it(framework):
+    plain = states(estimate(training_framework=framework))
+    staged = states(estimate(training_framework=framework, sharding="zero1"))
+    assert (plain, staged) == pytest.approx((8 * PARAMS_B, 16 * PARAMS_B), rel=0.01)
+
+
 def test_trainers_that_let_answers_go_hold_two_bytes_fewer_a_logit():
     """As a trace of transformers 5.24 has it; ms-swift's trainers still look at the answers."""
     facts = {"seq_len_tokens": 2048, "batch_size_per_gpu": 2}
