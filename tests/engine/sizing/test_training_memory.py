@@ -106,7 +106,18 @@ def test_the_step_of_an_unfused_optimizer_needs_a_copy_of_the_gradients():
     assert short.breakdown["optimizer_step"] == pytest.approx(PARAMS_B * 4, rel=0.02)
     long = estimate(seq_len_tokens=8192, batch_size_per_gpu=8, gradient_checkpointing="none")
     assert "optimizer_step" not in long.breakdown
-    assert "optimizer_step" not in estimate(Layout(data=8, sharding="fsdp"), seq_len_tokens=16).breakdown
+
+
+@pytest.mark.parametrize("ranks", [2, 8])
+def test_ranks_of_fsdp_step_over_a_copy_of_their_shares_when_nothing_is_gathered(ranks):
+    sharded = Layout(data=ranks, sharding="fsdp")
+    at_once, one_by_one = (
+        estimate(sharded, seq_len_tokens=16, optimizer_step=told) for told in ("foreach", "one-by-one")
+    )
+    assert at_once.allocated_gb == pytest.approx(PARAMS_B * (16 + 4) / ranks, rel=0.01)
+    # Otherwise the peak is the backward pass, with weights and gradients of layers gathered.
+    gathered = one_by_one.breakdown["gathered_layer"]
+    assert one_by_one.allocated_gb == pytest.approx(PARAMS_B * 16 / ranks + gathered, rel=0.02)
 
 
 def test_a_framework_that_drops_gradients_between_steps_needs_less():
