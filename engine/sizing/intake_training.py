@@ -218,7 +218,7 @@ def _step(reader: Reader, habits: Framework | None) -> dict[str, bool]:
     if older(version, release.at_once_since) or (habits is not None and habits.step == "fused"):
         return {"steps_at_once": False}
     if habits is None or habits.step == "foreach":
-        return {"steps_at_once": True}
+        return {"steps_at_once": True, "steps_assumed": habits is None and not reader.known("training_framework")}
     if older(reader.text("transformers_version"), release.own_before):
         return {"steps_at_once": False}
     return {"steps_at_once": older(version, release.fused_since), "steps_open": version is None}

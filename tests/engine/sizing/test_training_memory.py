@@ -118,6 +118,8 @@ def test_ranks_of_fsdp_step_over_a_copy_of_their_shares_when_nothing_is_gathered
     # Otherwise the peak is the backward pass, with weights and gradients of layers gathered.
     gathered = one_by_one.breakdown["gathered_layer"]
     assert one_by_one.allocated_gb == pytest.approx(PARAMS_B * 16 / ranks + gathered, rel=0.02)
+    # Where neither step nor framework is told, frameworks that shard stand for it, most of which hold no copy.
+    assert estimate(sharded, seq_len_tokens=16).allocated_gb == one_by_one.allocated_gb
 
 
 def test_a_framework_that_drops_gradients_between_steps_needs_less():
