@@ -330,5 +330,5 @@ def trained_states(job: Job, block: Block, rows: Rows, parts: list[PartColumn]) 
         # ranks are not taken to hold one. When FSDP's ranks step, nothing is gathered any more.
         fused = rows.sharded("zero1", "zero2", "zero3") | (rows.sharded("fsdp") & job.steps_assumed)
         workspace = np.where(fused & (over_states > 1), 0.0, workspace)
-        workspace = np.maximum(0.0, workspace - np.where(rows.sharded("fsdp"), live, 0.0))
+        workspace = np.maximum(0.0, workspace - np.where(rows.sharded("fsdp") & gathers, live, 0.0))
     return workspace, gradients if releases else 0.0
