@@ -157,6 +157,7 @@ class ModelSpec(FrozenModel):
     mla: Mla | None = None
     native_precision: str | None = None  # mxfp4, fp8 where the published weights are
     gmacs_per_image: float | None = None
+    macts_per_image: float | None = None  # millions of numbers that its layers give for an image of ``resolution_px``
     kept_per_pixel: float | None = None  # numbers that training keeps of a pixel at its peak, as traced
     gflops_per_step: float | None = None  # diffusion: one denoising step of one image or clip
     resolution_px: int | None = None
