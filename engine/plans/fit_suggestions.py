@@ -104,13 +104,13 @@ def _together(steps: list[Step], maker: PlanMaker, gpu: Gpu, layout: Layout, rat
 
 
 def _rate(maker: PlanMaker, gpu: Gpu, layout: Layout) -> float | None:
-    """Tokens or samples per second of a job, whether it fits or not."""
-    if not maker.job.training:
-        # A server that does not hold all requests lets some of them wait; that is not what a change is judged by.
-        columns, place = maker.columns_with(gpu)
-        found = columns.speed(np.array([place]), columns_of([layout]), np.array([np.nan]))
-        return float(np.nan_to_num(rate_of(found))[0]) or None
-    speed, _ = maker.speed(gpu, layout)
-    if speed is None:
-        return None
-    return speed.values.get("tokens_per_s") or speed.values.get("samples_per_s")
+    """Tokens or samples per second of a job, whether it fits or not.
+
+    A training step is timed with the micro-batch that its memory is computed for, not with the largest that fits: a
+    change that makes room is not faster for it. A server that does not hold all requests lets some of them wait; that
+    is not what a change is judged by.
+    """
+    columns, place = maker.columns_with(gpu)
+    batch = float(maker.job.micro_batch) if maker.job.training else np.nan
+    found = columns.speed(np.array([place]), columns_of([layout]), np.array([batch]))
+    return float(np.nan_to_num(rate_of(found))[0]) or None

@@ -17,6 +17,7 @@ TRAINING = {
 }
 PICTURES = {"task": "inference", "model_name": "flux.1-dev", "concurrency": 4}
 COPIES = {"sharding": "none", "data_parallel": 8}
+ADAPTERS = {"task": "peft_finetuning", "peft_method": "qlora", "model_name": "llama-3.1-70b", "lora_rank": 64}
 NETWORK = {"task": "full_finetuning", "model_name": "resnet50", "batch_size_per_gpu": 512}
 
 
@@ -28,7 +29,7 @@ def size(advisor):
     return call
 
 
-@pytest.mark.parametrize("facts", [SERVING, TRAINING, PICTURES, NETWORK])
+@pytest.mark.parametrize("facts", [SERVING, TRAINING, PICTURES, ADAPTERS, NETWORK])
 def test_each_change_comes_out_as_told_when_it_is_written_down(size, facts):
     relief = size(facts)["relief"]
     assert relief["changes"]
@@ -96,3 +97,17 @@ def test_a_stated_configuration_may_be_tight(size):
     roomy = size({"task": "inference", "param_count_b": 7, "weight_precision": "fp16"})
     assert roomy["fits"]
     assert not roomy["tight"]
+
+
+def test_adapters_can_be_smaller_and_their_optimizer_too(size):
+    changes = {change["change"]: change for change in size(ADAPTERS, gpu="nvidia-rtx-6000-ada")["relief"]["changes"]}
+    needed = size(ADAPTERS, gpu="nvidia-rtx-6000-ada")["per_gpu_gb"]
+    assert changes["lower-rank"]["facts"]["lora_rank"] < ADAPTERS["lora_rank"]
+    assert changes["lower-rank"]["per_gpu_gb"] < changes["optimizer-8bit"]["per_gpu_gb"] < needed
+
+
+def test_room_alone_makes_no_training_faster(size):
+    """Steps are timed with the micro-batch whose memory is stated, not with the largest that a change makes fit."""
+    facts = {**ADAPTERS, "seq_len_tokens": 2048}
+    changes = {change["change"]: change for change in size(facts, gpu="nvidia-rtx-6000-ada")["relief"]["changes"]}
+    assert changes["offload"]["speed_ratio"] < 1
