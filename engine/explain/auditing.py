@@ -223,10 +223,10 @@ def _differences(decision: Mapping[str, Any], before: dict[str, Any], after: dic
     if canonical_json(before) == canonical_json(after):
         return ()
     found = compare(decision, {**after, **{key: decision.get(key) for key in NOT_COMPARED}})
-    told = tuple(f"{change.what}: {change.before} became {change.after}" for change in found.answer)
-    told += tuple(f"{cause.what}: {cause.says}" for cause in found.causes)
+    differences = tuple(f"{change.what}: {change.before} became {change.after}" for change in found.answer)
+    differences += tuple(f"{cause.what}: {cause.says}" for cause in found.causes)
     parts = sorted(key for key in {*before, *after} if before.get(key) != after.get(key))
-    return (*told[:_SHOWN], f"these parts differ: {', '.join(parts)}")
+    return (*differences[:_SHOWN], f"these parts differ: {', '.join(parts)}")
 
 
 def compared(decision: Mapping[str, Any]) -> dict[str, Any]:

@@ -104,10 +104,10 @@ def rule_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[R
         if one != two:
             met = (old[key], sides[1]) if key in old else (new[key], sides[0])
             changes.append(RuleChange(rule, where, one, two, _met_the_same(*met)))
-    told = {change.rule for change in changes}
+    listed = {change.rule for change in changes}
     for rule in sorted(judged[0].keys() | judged[1].keys()):
         one, two = _verdict(judged[0].get(rule)), _verdict(judged[1].get(rule))
-        if rule not in told and one != two:
+        if rule not in listed and one != two:
             absent = rule not in judged[0] or rule not in judged[1]
             changes.append(RuleChange(rule, "workload", one, two, absent))
     return tuple(changes)

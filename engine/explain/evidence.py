@@ -189,8 +189,8 @@ def _rejections(evidence: Evidence) -> Iterator[str]:
     for entry in evidence.decision["rejected"]:
         if entry["rule"] is None:
             continue  # Passed over by the choice, not rejected by a rule.
-        told = [e for e in evidence.rejections(entry["gpu"]) if e["rule"] == entry["rule"]]
-        if not any(e["effects"].get("counts") == entry["counts"] and e["matched"] and e["sources"] for e in told):
+        recorded = [e for e in evidence.rejections(entry["gpu"]) if e["rule"] == entry["rule"]]
+        if not any(e["effects"].get("counts") == entry["counts"] and e["matched"] and e["sources"] for e in recorded):
             yield f"{entry['gpu']}: the rejection by {entry['rule']} is not in the trace"
 
 

@@ -93,7 +93,7 @@ class _Kept:
     verdicts: dict[Hashable, Value] = field(default_factory=dict)
 
     def key(self, asked: Mapping[int, str], facts: Facts) -> Signature:
-        """What plans are told apart by, beside the job."""
+        """What distinguishes plans, beside the job."""
         return tuple(asked.items()), *(facts.get(name) for name in self.read)
 
     def keep(self, asked: Mapping[int, str], facts: Facts, made: _Made, read: set[str]) -> None:

@@ -97,7 +97,7 @@ def sensitivity(
         advisor: decides again.
         limit: how many re-decisions may be made.
         stated: vary what was stated, too; else only what was assumed or left open.
-        watch: told 1 with every re-decision.
+        watch: called with 1 at every re-decision.
 
     Raises:
         InputError: the recorded facts are not taken any more.
