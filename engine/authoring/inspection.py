@@ -163,6 +163,6 @@ def worked_out_facts(advisor: Advisor) -> frozenset[str]:
 
 
 def consumed_facts() -> frozenset[str]:
-    """Facts that something other than a rule reads: calculators' inputs, and what sizing, plans and prices are told."""
+    """Facts that something other than a rule reads: calculators' inputs, and what sizing, plans and prices take."""
     read = {name for calculator in registered().values() for name in (*calculator.needs, *calculator.uses)}
     return READ_BY_THE_PIPELINE | read

@@ -60,12 +60,12 @@ class Edition(Struct, frozen=True):
 
 def _files_digest(folder: Path) -> str | None:
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    told = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in files:
         content = path.read_bytes()
-        told.update(f"{path.relative_to(folder).as_posix()} {len(content)}\n".encode())
-        told.update(content)
-    return told.hexdigest() if files else None
+        digest.update(f"{path.relative_to(folder).as_posix()} {len(content)}\n".encode())
+        digest.update(content)
+    return digest.hexdigest() if files else None
 
 
 class Answer(Struct, frozen=True):
@@ -117,7 +117,7 @@ def answer_pairs(
         workloads: raw facts.
         moment: the time at which both decide.
         shares: what they have in common; what is shared is decided once.
-        wanted: rules of which it is told that they fired, on the first workloads on which they do.
+        wanted: rules that are reported to have fired, on the first workloads on which they do.
     """
     desk = _Desk()
     was, now = desk.lend(old, shares), desk.lend(new, shares)

@@ -30,7 +30,7 @@ from whichgpu.engine.core import registered
 from whichgpu.engine.rules import Vocabulary
 
 
-class Told(Struct, frozen=True):
+class ChangedRule(Struct, frozen=True):
     """A changed rule with the region of facts that it concerns."""
 
     change: RuleChange
@@ -67,7 +67,7 @@ class Comparison(Struct, frozen=True):
     old: str
     new: str
     digests: tuple[str, str]
-    rules: tuple[Told, ...] = ()
+    rules: tuple[ChangedRule, ...] = ()
     knowledge: tuple[Names, ...] = ()
     moved: tuple[Moved, ...] = ()  # the weightiest first
     compared: dict[str, int] = field(default_factory=dict)  # origin -> workloads
@@ -138,8 +138,8 @@ def compare(
     met = frozenset().union(*(pair.met for pair in pairs))
     moved = _moved(concerned, pairs, changes)
     behind = Counter(rule for entry in moved for rule in entry.rules)
-    told = tuple(
-        Told(
+    changed_rules = tuple(
+        ChangedRule(
             aim.change,
             aim.regions,
             any(rule.id in met for rule in aim.change.both),
@@ -151,7 +151,7 @@ def compare(
         old=old.label,
         new=new.label,
         digests=(before.rulebook.digest, after.rulebook.digest),
-        rules=told,
+        rules=changed_rules,
         knowledge=knowledge,
         moved=moved,
         compared=dict(sorted(Counter(named.origin for named in workloads).items())),

@@ -67,8 +67,8 @@ class CoverageEntry(FrozenModel, omit_defaults=True):
     @property
     def carried(self) -> bool:
         """Whether anything carries it."""
-        told = any((self.rules, self.facts, self.figures)) or (bool(self.disagreements) and self.set_aside is None)
-        return told or self.by_hand
+        declared = any((self.rules, self.facts, self.figures)) or (bool(self.disagreements) and self.set_aside is None)
+        return declared or self.by_hand
 
     @property
     def by_hand(self) -> bool:
@@ -174,8 +174,8 @@ def carriers(advisor: Advisor) -> dict[str, dict[str, tuple[str, ...]]]:
 
 def uncarried(advisor: Advisor) -> list[str]:
     """Heuristics that nothing in this rulebook and knowledge carries, and that are not set aside; sorted."""
-    told = {name for kind in carriers(advisor).values() for name in kind}
-    rest = (standing for standing in standings(advisor) if standing.id not in told)
+    carried = {name for kind in carriers(advisor).values() for name in kind}
+    rest = (standing for standing in standings(advisor) if standing.id not in carried)
     return sorted(s.id for s in rest if s.entry is None or not (s.entry.by_hand or s.entry.set_aside))
 
 

@@ -77,7 +77,7 @@ class RuleTestFacts:
 
         Args:
             given: workload facts. Those that only a later moment settles may be stated too, and then stand. A fact
-                stated as unknown is so, whatever would settle it.
+                stated as unknown is so, whatever would resolve it.
             plan: ``gpu`` and ``count``, and ``plan.*``, ``gpu.*`` or ``candidate.*`` facts that are to differ.
             each: the rule's scope.
 
@@ -89,7 +89,7 @@ class RuleTestFacts:
         hidden = values.keys() - stated.keys()
         made = None if each == "workload" else _PlanOfTest(self, stated, plan, each)
         if "model_name" in stated:
-            self._begun(stated)  # A look-up may refuse what is stated, which is told at once.
+            self._begun(stated)  # A look-up may refuse what is stated, which is reported at once.
         # What is stated stands, and the catalogue is known; many rules ask for no more.
         known = {**stated, **made.known} if made else stated
         facts: Facts = LateFacts(

@@ -117,8 +117,8 @@ def every_gpu(context: LintContext) -> Iterator[Finding]:
     """
     for rule, conditions in _on_gpus(context):
         for condition, test in conditions:
-            told = [value for gpu in context.catalogue.gpus if (value := test(gpu)) is not None]
-            if told and all(told):
+            results = [value for gpu in context.catalogue.gpus if (value := test(gpu)) is not None]
+            if results and all(results):
                 yield every_gpu.about(
                     rule,
                     f"`{condition.text}` in {rule.id} holds for every GPU of the catalogue",

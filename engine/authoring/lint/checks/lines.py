@@ -33,8 +33,8 @@ _AND, _OR = re.compile(r"\band\b"), re.compile(r"\bor\b")
 def mixed_junction(context: LintContext) -> Iterator[Finding]:
     """Line that joins with `and` and with `or`, without brackets.
 
-    Why: `and` binds more tightly, so `a and b or c` holds wherever c does. Who wrote `b and c` and changed a word, or
-    meant `a and (b or c)`, is not told by anything else.
+    Why: `and` binds more tightly, so `a and b or c` holds wherever c does. Nothing else shows whether that is meant, or
+    `a and (b or c)`, or a word of `a and b and c` was changed.
 
     Bad::
 

@@ -34,9 +34,9 @@ def model_known_by_its_runs(context: LintContext) -> Iterator[Finding]:
     Silence: no remark silences it; cite another source.
     """
     for model in context.models.values():
-        told = {source.partition("/")[0] for source in model.sources}
-        if told and told <= context.run_sources:
-            message = f"{model.id} is known from measured runs alone ({', '.join(sorted(told))})"
+        publishers = {source.partition("/")[0] for source in model.sources}
+        if publishers and publishers <= context.run_sources:
+            message = f"{model.id} is known from measured runs alone ({', '.join(sorted(publishers))})"
             yield _about("model-known-by-its-runs", "error", model, message, "cite a configuration or a published size")
 
 
@@ -77,9 +77,9 @@ def kind_of_a_sibling(context: LintContext) -> Iterator[Finding]:
     """
     for model in context.models.values():
         for name in (model.id, *model.aliases):
-            told = next((kinds for pattern, kinds in _KINDS if pattern.search(_spaced(name))), None)
-            if told and model.kind not in told:
-                message = f"{model.id} is {model.kind}, and its name {name!r} tells of {' or '.join(sorted(told))}"
+            kinds_named = next((kinds for pattern, kinds in _KINDS if pattern.search(_spaced(name))), None)
+            if kinds_named and model.kind not in kinds_named:
+                message = f"{model.id} is {model.kind}, and its name {name!r} says {' or '.join(sorted(kinds_named))}"
                 yield _about("kind-of-a-sibling", "error", model, message, "give the variant an entry of its own")
                 break
         else:

@@ -114,9 +114,9 @@ def unnamed_rival(context: LintContext) -> Iterator[Finding]:
 
 
 def _spoken(rule: Rule, context: LintContext) -> str:
-    told = (context.statements[name].text for name in rule.encodes if name in context.statements)
+    stated = (context.statements[name].text for name in rule.encodes if name in context.statements)
     lines = (line.text for line in rule.when)
-    return " ".join((rule.id, rule.title, rule.text, rule.because, *lines, *told)).lower()
+    return " ".join((rule.id, rule.title, rule.text, rule.because, *lines, *stated)).lower()
 
 
 _OF_CARDS = ("gpu.series", "gpu.family", "gpu.id")

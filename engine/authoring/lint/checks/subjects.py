@@ -87,8 +87,8 @@ def _words_of_rule(rule: Rule, context: LintContext) -> frozenset[str]:
         *(condition.text for condition in rule.when),
         *(text for fact in read for text in (fact.label, fact.meaning)),
     )
-    told = (context.statements[name].words for name in rule.encodes if name in context.statements)
-    return own.union(*told)
+    stated = (context.statements[name].words for name in rule.encodes if name in context.statements)
+    return own.union(*stated)
 
 
 def _foreign(code: str, said: frozenset[str], codes: Mapping[str, frozenset[str]], tells: Mapping[str, float]) -> bool:
@@ -226,15 +226,15 @@ def another_quantity(context: LintContext) -> Iterator[Finding]:
     facts = context.vocabulary.facts
     for rule in context.rulebook.rules:
         held = {fact for line in rule.when for fact, value in constants(line.expr) if not isinstance(value, str | bool)}
-        stated = [context.statements[name].facts for name in rule.encodes if name in context.statements]
-        told = frozenset[str]().union(*stated)
+        named = [context.statements[name].facts for name in rule.encodes if name in context.statements]
+        stated = frozenset[str]().union(*named)
         for name in sorted(held):
             fact = facts[name]
-            if not fact.unit or name in told or name in rule.mentions:
+            if not fact.unit or name in stated or name in rule.mentions:
                 continue
             meant = [
                 other
-                for other in sorted((told | rule.mentions) - rule.reads)
+                for other in sorted((stated | rule.mentions) - rule.reads)
                 if other in facts and (facts[other].unit, facts[other].scope) == (fact.unit, fact.scope)
             ]
             if meant:
