@@ -1,4 +1,4 @@
-"""What the exit codes mean, and how an error is told."""
+"""What the exit codes mean, and how an error is reported."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class ProgressLine:
 
     def __init__(self, rows: int) -> None:
         self._watched = sys.stderr is not None and sys.stderr.isatty()
-        self._begun = self._told = time.monotonic()
+        self._begun = self._shown_at = time.monotonic()
         self._before = rows
         self._share: float | None = None
 
@@ -47,9 +47,9 @@ class ProgressLine:
         moment = time.monotonic()
         if self._share is None:
             self._share = progress.share
-        if moment - self._told < (0.25 if self._watched else _EVERY):
+        if moment - self._shown_at < (0.25 if self._watched else _EVERY):
             return
-        self._told = moment
+        self._shown_at = moment
         text = self._text(progress, moment - self._begun)
         sys.stderr.write(f"\r\x1b[K{text}" if self._watched else f"{text}\n")
         sys.stderr.flush()
@@ -69,7 +69,7 @@ class ProgressLine:
             sys.stderr.flush()
 
 
-class Told(NamedTuple):
+class RunSummary(NamedTuple):
     """What a run came to."""
 
     rows: int
@@ -80,7 +80,7 @@ class Told(NamedTuple):
     lost: int
 
     @classmethod
-    def of(cls, manifest: Manifest) -> Told:
+    def of(cls, manifest: Manifest) -> RunSummary:
         """The sums over the parts."""
         parts = manifest.parts
         sums = (sum(getattr(part, name) for part in parts) for name in ("distinct", "errors", "internal", "bytes"))
@@ -88,7 +88,7 @@ class Told(NamedTuple):
         return cls(manifest.rows, distinct, errors, internal, length, manifest.workers_lost)
 
     def sentence(self, target: Path) -> str:
-        """What a person is told at the end."""
+        """The summary that is printed at the end."""
         wrong = f", {self.errors:,} of them wrong (status error)" if self.errors else ""
         lost = f" {self.lost} workers were lost; what they were at was decided again." if self.lost else ""
         each = f", {self.bytes / self.rows:.0f} bytes each" if self.rows else ""

@@ -64,8 +64,8 @@ def audit(
         checks = audit_record(saved, load(rules, builtin=builtin), today=now(), as_of=folder)
     verdict = verdict_of(checks)
     if form == "json":
-        told = {"verdict": verdict, "holds": verdict == "sound", "checks": [asdict(check) for check in checks]}
-        output.emit_json(marked(told, saved))
+        payload = {"verdict": verdict, "holds": verdict == "sound", "checks": [asdict(check) for check in checks]}
+        output.emit_json(marked(payload, saved))
     else:
         output.emit_blocks(audit_blocks(checks, verdict, saved.name, everything=everything), form)
     return EXIT_CODES[verdict]

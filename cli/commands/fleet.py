@@ -13,7 +13,7 @@ import click
 from whichgpu import Advisor
 from whichgpu.cli import exits, output
 from whichgpu.cli.advisor import load, now
-from whichgpu.cli.fleet import Told, run_jobs
+from whichgpu.cli.fleet import RunSummary, run_jobs
 from whichgpu.cli.options import currency_option, output_format, rules_options, set_option
 from whichgpu.cli.render.fleet import difference_blocks, figures_json, fleet_blocks
 from whichgpu.cli.render.names import Names
@@ -133,7 +133,7 @@ def run_command(
     each column is the fact of its name, as with recommend --jsonl. Equal jobs are decided once. A wrong job gets a row
     that says so. Ctrl-C keeps what is done; the same command goes on from there.
 
-    Exit codes: 0 every job was decided or told why not, 2 some are wrong, 3 the program failed at some.
+    Exit codes: 0 every job was decided or refused with a reason, 2 some are wrong, 3 the program failed at some.
     """
     if address and engine != "ray":
         raise InputError(Problem("bad-option", "--address goes with --engine ray"))
@@ -239,6 +239,6 @@ def _workers(
 
 
 def _close(manifest: Manifest, target: Path) -> int:
-    told = Told.of(manifest)
-    output.emit(told.sentence(target))
-    return exits.INTERNAL_ERROR if told.internal else exits.WRONG_INPUT if told.errors else exits.ANSWERED
+    summary = RunSummary.of(manifest)
+    output.emit(summary.sentence(target))
+    return exits.INTERNAL_ERROR if summary.internal else exits.WRONG_INPUT if summary.errors else exits.ANSWERED

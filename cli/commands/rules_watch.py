@@ -45,7 +45,7 @@ def watch_rules(*, every: float, rounds: int | None, rules: tuple[str, ...], bui
 
 
 def _round(rules: tuple[str, ...], builtin: bool, last: Snapshot | None) -> Snapshot | None:
-    """One look at the rules. Rules that cannot be read are told, and compared again once they can be."""
+    """One look at the rules. Rules that cannot be read are reported, and compared again once they can be."""
     began = time.perf_counter()
     try:
         advisor, moment = load(rules, builtin=builtin), now()

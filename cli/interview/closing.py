@@ -25,14 +25,14 @@ def closing_blocks(
     state: State, interview: Interview, answer: Mapping[str, Any], advisor: Advisor, names: Names
 ) -> list[Block]:
     """What the answer rests on, in ten lines: stated, taken as usual, assumed, not known, and not asked."""
-    told = [a for a in state.answers if a.value is not None and a.origin != "usual"]
+    stated = [a for a in state.answers if a.value is not None and a.origin != "usual"]
     usual = [a for a in state.answers if a.origin == "usual"]
     unknown = {missing["fact"] for missing in interview["unknown"]}
     assumed = [e for e in answer["assumptions"] if e["fact"] not in unknown]
     hangs = [missing for missing in interview["unknown"] if not missing["robust"]]
     more = [_label(missing["fact"], advisor) for missing in hangs[_MOST_HANGS:]]
     holds = [_label(missing["fact"], advisor) for missing in interview["unknown"] if missing["robust"]]
-    rows = [Row("Stated", _listed([_said(a, advisor) for a in told], 6))]
+    rows = [Row("Stated", _listed([_said(a, advisor) for a in stated], 6))]
     if usual:
         rows.append(Row("Usual answers", _listed([_said(a, advisor) for a in usual], 4)))
     if assumed:

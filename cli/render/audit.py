@@ -9,7 +9,7 @@ from whichgpu.engine.explain import Check, Verdict
 SHOWN_FINDINGS = 12
 _MARKS = {True: "yes", False: "NO"}
 #: What is said where a question has no answer.
-_OPEN = {"certificate": "not applicable", "authentic": "not vouched for", "true_then": "cannot be told"}
+_OPEN = {"certificate": "not applicable", "authentic": "not vouched for", "true_then": "cannot be determined"}
 _QUESTIONS = {
     "authentic": "Authentic",
     "complete": "Complete",

@@ -68,8 +68,8 @@ def _answer(decision: JsonObject, plan: JsonObject, names: Names) -> list[Block]
     if not plan["proven"]:
         blocks.append(Paragraph(unproven_sentence(plan), "bad"))
     rows = [_price(plan, decision), _memory(plan), *speed_rows(decision), _rent_or_buy(decision)]
-    if told := _named(decision, names):
-        rows.append(Row("You named", told))
+    if named := _named(decision, names):
+        rows.append(Row("You named", named))
     phases = [f"{p['phase'].replace('_', ' ')} {_short(p['recommendation'], names)}" for p in decision["phases"]]
     if phases:
         rows.append(Row("Phases", f"{'; '.join(phases)}."))

@@ -47,8 +47,8 @@ def opening(found: FleetFigures) -> list[Block]:
     whole = found.whole
     rows = [(_jobs(amount), _STATUS.get(status, status)) for status, amount in found.status.most_common()]
     if not whole.compared:
-        told = "Of no job are the size, the money then and the money now all known."
-        return [Paragraph(told, "strong"), Pairs(tuple(rows))]
+        nothing_known = "Of no job are the size, the money then and the money now all known."
+        return [Paragraph(nothing_known, "strong"), Pairs(tuple(rows))]
     saving = f"{usd(whole.saving)} less, {_share(whole)}" if whole.saving >= 0 else f"{usd(-whole.saving)} more"
     firm = (
         ""

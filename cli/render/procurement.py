@@ -60,9 +60,9 @@ def procurement_sentence(decision: JsonObject) -> str:
     kept = plan is not None and plan["cost"].get("origin") == "owned" and procurement["verdict"] == "buy"
     verdict = "Use what you have." if kept else _VERDICTS[procurement["verdict"]]
     ground = procurement["because"].strip().rstrip(".")
-    told = f"{verdict} {ground[:1].upper()}{ground[1:]}." if ground else verdict
+    sentence = f"{verdict} {ground[:1].upper()}{ground[1:]}." if ground else verdict
     wish = procurement.get("price_of_wish")
-    return f"{told} {_wish(wish, plan)}" if wish else told
+    return f"{sentence} {_wish(wish, plan)}" if wish else sentence
 
 
 def _wish(wish: JsonObject, plan: JsonObject | None) -> str:

@@ -29,7 +29,7 @@ def size_blocks(answer: JsonObject, names: Names) -> list[Block]:
         blocks.append(Paragraph("It is tight: a recommendation would keep more room for what estimates miss.", "faint"))
     granted = answer.get("granted_per_gpu_gb")
     if there and granted and granted < 0.995 * there:
-        said = f"The engine keeps to {gb_and_gib(granted)} of each GPU unless it is told otherwise."
+        said = f"The engine limits itself to {gb_and_gib(granted)} of each GPU unless it is configured otherwise."
         blocks.append(Paragraph(said, "faint"))
     if there:
         share = 100 * answer["per_gpu_gb"] / there
