@@ -108,8 +108,8 @@ def compile_units(units: Sequence[Unit], *, apart: bool, guarded: bool) -> list[
     Args:
         units: what is to fire.
         apart: whether only units that read the same share a bucket, so that more fact sets are alike in what it reads.
-        guarded: whether few of them are told anything. Each shelf is a ruleset then: a run costs half a microsecond for
-            each rule of its ruleset, a fact one or two, and a ruleset that is told nothing is not run.
+        guarded: whether few of them are given facts. Each shelf is a ruleset then: a run costs half a microsecond for
+            each rule of its ruleset, a fact one or two, and a ruleset that is given none is not run.
     """
     read = {each.name: (sorted(each.facts()), sorted(each.conditions())) for each in units}
     ordered = sorted(units, key=lambda each: (each.guard, read[each.name]))
