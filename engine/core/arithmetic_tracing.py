@@ -150,7 +150,7 @@ def as_inputs(value: _T, naming: Callable[[_T], _T]) -> _T:
 
 
 def given(value: _T, name: str) -> _T:
-    """A structure of columns as inputs, where arithmetic is traced: what they were made of is told elsewhere."""
+    """A structure of columns as inputs, where arithmetic is traced: what they were made of is recorded elsewhere."""
     if not _tracing.get():
         return value
     fields: Any = value

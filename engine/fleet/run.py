@@ -1,4 +1,4 @@
-"""A run over all jobs: mapped, told apart, decided once each, written part by part; it goes on where it was ended."""
+"""A run over all jobs: mapped, equal ones joined, decided once each, written part by part; resumes where it ended."""
 
 from __future__ import annotations
 

@@ -238,7 +238,7 @@ def load_for(orders: Orders) -> Advisor:
 
 
 def cannot_begin(error: Exception) -> InputError:
-    """What is told where no worker can be like this process."""
+    """The error where no worker can be like this process."""
     fix = "run the same command again; machines of a cluster need the same version, rules and prices"
     return InputError(Problem("workers-cannot-begin", f"a worker cannot begin: {error}", fix=fix))
 
