@@ -11,7 +11,7 @@ from whichgpu import Advisor
 from whichgpu.engine.fleet import JobMap, Jobs, Manifest, Progress, Store, Workers, run_fleet
 
 
-#: Seconds between two lines where nobody watches, as in a log.
+#: Seconds between two lines where it is not watched, as in a log.
 _EVERY = 30.0
 
 
@@ -19,7 +19,7 @@ def run_jobs(jobs: Jobs, job_map: JobMap, advisor: Advisor, workers: Workers, st
     """Decide the jobs, with how far it is on standard error."""
     shown = ProgressLine(store.manifest.rows)
     try:
-        run_fleet(jobs, job_map, advisor, workers, store, shown.tell)
+        run_fleet(jobs, job_map, advisor, workers, store, shown.show)
     except KeyboardInterrupt:
         shown.end()
         rows = store.manifest.rows
@@ -42,7 +42,7 @@ class ProgressLine:
         self._before = rows
         self._share: float | None = None
 
-    def tell(self, progress: Progress) -> None:
+    def show(self, progress: Progress) -> None:
         """Show how far it is, at most four times a second."""
         moment = time.monotonic()
         if self._share is None:

@@ -186,7 +186,7 @@ def run_command(
 @output_format("text", "json", "markdown")
 @currency_option
 def report_command(*, result: Path, target: Path | None, form: str, currency: str) -> int:
-    """Say what the result in OUT comes to: money then and now, what saves most, and what cannot be judged."""
+    """Say what the result in OUT comes to: cost then and now, what saves most, and what cannot be judged."""
     manifest = read_manifest(result)
     advisor = load(tests=False)
     found = figures_of(result, manifest, advisor)
@@ -210,7 +210,7 @@ def report_command(*, result: Path, target: Path | None, form: str, currency: st
 @click.option("--all", "everything", is_flag=True, help="Every change, not only those of most jobs.")
 @output_format("text", "markdown")
 def diff_command(*, before: Path, after: Path, everything: bool, form: str) -> int:
-    """Say which decisions differ between two results over the same jobs, and by how much money.
+    """Say which decisions differ between two results over the same jobs, and by how much cost.
 
     To compare two rulebooks or price lists, decide the jobs of OUT by the others: whichgpu fleet OUT -o OTHER --rules
     DIR. Exits with 0, whether or not anything differs.

@@ -39,7 +39,7 @@ def alternative_blocks(decision: JsonObject, names: Names, *, everything: bool) 
         _row(plan, names, against(plan, best), timed=timed) for plan in shown
     ]
     timing = ("Answer in",) if timed else ()
-    headers = ("Plan", "Memory per GPU", "Speed", *timing, "Per hour", "Score", "Beside the answer")
+    headers = ("Plan", "Memory per GPU", "Speed", *timing, "Per hour", "Score", "vs. the answer")
     figures = frozenset(range(1, len(headers) - 1))
     blocks: list[Block] = [Heading("Alternatives"), Table(headers, tuple(rows), figures)]
     if len(shown) < len(others):

@@ -24,7 +24,7 @@ _VERDICTS: dict[Verdict, tuple[str, Tone]] = {
     "outdated": ("The record holds for its day; today the answer would be another.", "bad"),
     "incomplete": ("The record is incomplete: not all of it can be checked.", "bad"),
     "unsigned": (
-        "The record holds, but nobody whose key is trusted here vouches for it: anyone could have written it.",
+        "The record holds, but it is not signed by a key that is trusted here: anyone could have written it.",
         "plain",
     ),
 }

@@ -154,8 +154,8 @@ def _value(value: object) -> str:
 def _region(region: Region) -> str:
     where = " and ".join(region.conditions) or "always"
     if region.excluded:
-        hinge = " and ".join(region.excluded)
-        where += f", unless {hinge}"
+        exceptions = " and ".join(region.excluded)
+        where += f", unless {exceptions}"
     if region.proved_empty:
         return f"It {region.says} nowhere: no facts meet {where}."
     said = f"It {region.says} where {where}."

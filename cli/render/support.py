@@ -13,7 +13,7 @@ from whichgpu.cli.render.speed import BESIDE
 JsonObject = Mapping[str, Any]
 
 LEVELS = {
-    "measured": "by a formula set on measured runs",
+    "measured": "by a formula calibrated on measured runs",
     "computed": "computed",
     "rule_of_thumb": "rule of thumb",
 }

@@ -38,9 +38,9 @@ def committee_pages(
     Args:
         saved: the decision as it was read.
         names: of GPUs and sources.
-        explainer: tells why plans stand where they stand.
+        explainer: says why plans stand where they stand.
         checks: what was checked of the record while the page was made.
-        flips: what came of varying what nobody stated; None where today's rules do not decide as the record does.
+        flips: what came of varying what is not stated; None where today's rules do not decide as the record does.
     """
     decision = saved.decision
     sections = (
@@ -48,7 +48,7 @@ def committee_pages(
         ("The best alternatives", _alternatives(saved, names, explainer)),
         ("What would change the answer", _changes(decision, flips, names, explainer)),
         ("Risks and bands", _risks(decision, flips, names, explainer)),
-        ("Whose word it rests on", _sources(decision, names)),
+        ("Which sources it rests on", _sources(decision, names)),
         ("Signature and audit", _evidence(saved, checks)),
         ("Sign-off", _sign_off()),
     )
@@ -67,7 +67,7 @@ def _asked(saved: Saved, explainer: Explainer) -> Markup:
     pairs = [(phrases.label(name), phrases.value(name, value)) for name, value in given.items()]
     if "objective" not in given:
         stated = decision.get("objective_stated", True)
-        pairs.append(("objective", decision["objective"] if stated else "none stated; the guides speak"))
+        pairs.append(("objective", decision["objective"] if stated else "none stated; the guides decide"))
     noted = saved.statement["meta"] if saved.statement else {}
     pairs += [(key.replace("_", " "), value) for key, value in noted.items()]
     pairs.append(("decided", decision["decided_at"][:10]))
@@ -149,7 +149,7 @@ def _risks(decision: JsonObject, flips: Sensitivity | None, names: Names, explai
         items = tuple(
             Item(f"{phrases.says(entry['fact'], entry['value'])}. {entry.get('because') or ''}") for entry in taken
         )
-        parts += [tag("p", "Assumed, because nothing was said:"), to_html([Bullets(items)])]
+        parts += [tag("p", "Assumed, because it is not stated:"), to_html([Bullets(items)])]
     return join(*parts)
 
 

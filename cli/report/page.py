@@ -53,8 +53,8 @@ def report_page(saved: Saved, names: Names, explainer: Explainer, flips: Sensiti
     Args:
         saved: the decision as it was read, and how far it can be believed.
         names: of GPUs and sources.
-        explainer: tells derivations from the decision's trace.
-        flips: what came of varying what nobody stated; None where today's rules do not decide as the decision does.
+        explainer: gives derivations from the decision's trace.
+        flips: what came of varying what is not stated; None where today's rules do not decide as the decision does.
     """
     decision = saved.decision
     plan = decision["recommendation"]
@@ -144,7 +144,7 @@ def _sections(saved: Saved, names: Names, explainer: Explainer) -> list[Section]
         ("Advice", rendered(lambda: advice_blocks(decision, names, everything=True))),
         ("What to watch", rendered(lambda: monitoring_blocks(decision, names))),
         ("Where the sources disagree", rendered(lambda: disagreement_blocks(decision, names, everything=True))),
-        ("Assumed, because nothing was said", rendered(lambda: assumption_blocks(decision, everything=True))),
+        ("Assumed, because it is not stated", rendered(lambda: assumption_blocks(decision, everything=True))),
         ("Open questions", rendered(lambda: question_blocks(decision, everything=True))),
         ("Figures", rendered(lambda: figure_blocks(decision, names))),
         ("Facts", rendered(lambda: fact_blocks(decision))),

@@ -158,7 +158,7 @@ def given(value: _T, name: str) -> _T:
 
 
 def solved(value: _T, zero: Callable[[Any], Any], ends: tuple[Any, Any], name: str) -> _T:
-    """A value that was searched for: in traced arithmetic an input of which an expression tells that it is right.
+    """A value that was searched for: in traced arithmetic an input of which an expression shows that it is right.
 
     Args:
         value: what was found, each of a column.

@@ -75,7 +75,7 @@ def shown(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _doings(decision: Mapping[str, Any]) -> dict[tuple[str, str], list[Any]]:
+def _effects_by_rule(decision: Mapping[str, Any]) -> dict[tuple[str, str], list[Any]]:
     """What each rule did where, on which conditions; what differs only in the values it met is the same."""
     found: dict[tuple[str, str], list[Any]] = {}
     shown = {plan_id(plan) for plan in (decision["recommendation"], *decision["alternatives"]) if plan}
@@ -90,7 +90,7 @@ def _doings(decision: Mapping[str, Any]) -> dict[tuple[str, str], list[Any]]:
 
 def rule_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[RuleChange, ...]:
     """Rules that do something else, or are judged otherwise; on plans, those that both decisions show."""
-    old, new = _doings(before), _doings(after)
+    old, new = _effects_by_rule(before), _effects_by_rule(after)
     sides = gather(before), gather(after)
     judged = [{entry["id"]: entry for entry in decision["rules"]} for decision in (before, after)]
     one_sided = sides[0].plans.keys() ^ sides[1].plans.keys()

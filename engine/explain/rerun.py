@@ -34,7 +34,7 @@ def with_changes(given: Mapping[str, Value], changes: Iterable[str], advisor: Ad
     return changed | {name: value for name, value in read.items() if name in touched}
 
 
-#: How far it is from one choice to another, or to a fact that nobody stated, on the scale of a number's ln ratio.
+#: How far it is from one choice to another, or to a fact that is not stated, on the scale of a number's ln ratio.
 CHOICE_DISTANCE = 1.0
 FORGETTING_DISTANCE = 1.5
 #: Another task is another workload: it is tried, after everything else.
@@ -199,7 +199,7 @@ def probes(
 
     Args:
         fact: what to change.
-        now: its present value, stated or settled; None where it is unknown.
+        now: its present value, stated or resolved; None where it is unknown.
         rules: whose thresholds count.
         stated: whether the workload states it, so that it can be taken away.
         figures: further thresholds: the figures of plans that rules hold against the fact.

@@ -49,7 +49,7 @@ class Row(Struct, frozen=True):
 class WhyNot(Struct, frozen=True):
     """The answer. ``behind`` are points; ``waterfall`` adds up to it, the costliest reason first.
 
-    ``lost_at`` tells whether the points decided at all: they do only between plans of one tier that no other plan beats
+    ``lost_at`` says whether the points decided at all: they do only between plans of one tier that no other plan beats
     in cost and speed and that, where an objective is stated, lie within its share of the best.
     """
 

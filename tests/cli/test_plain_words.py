@@ -137,7 +137,7 @@ def test_how_sure_stands_below_the_question(advisor: Advisor, tmp_path: Path) ->
     assert "ways" in seen[front + 2]
 
 
-def test_numbers_that_come_to_the_same_are_told_together(advisor: Advisor) -> None:
+def test_numbers_that_come_to_the_same_are_shown_together(advisor: Advisor) -> None:
     question = Question(advisor.vocabulary.facts["context_tokens"], "plans")
     small, large = Answered("nvidia-a30", 1, "rent"), Answered("nvidia-l4", 2, "rent")
     effects = [Effect(90, small, 9), Effect(8191, large, 3), Effect(8192, large, 3), Effect(8193, large, 3)]

@@ -211,15 +211,15 @@ def _answers(
     processes: int,
 ) -> list[Pair]:
     """The answers of both, in order; the workloads are dealt out to this process, which has both loaded, and others."""
-    dealt = [facts[first::processes] for first in range(processes)]
+    batches = [facts[first::processes] for first in range(processes)]
     # Processes that start afresh: a copy of this one would carry its loaded rules and its threads along.
     with ProcessPoolExecutor(processes - 1, mp_context=get_context("spawn"), initializer=_generated_alone) as pool:
-        waiting = [pool.submit(_hand, *editions, hand, moment, shares, wanted) for hand in dealt[1:]]
-        hands = [answer_pairs(*loaded, dealt[0], moment, shares, wanted), *(future.result() for future in waiting)]
-    return [hands[place % processes][place // processes] for place in range(len(facts))]
+        waiting = [pool.submit(_answer_batch, *editions, batch, moment, shares, wanted) for batch in batches[1:]]
+        answered = [answer_pairs(*loaded, batches[0], moment, shares, wanted), *(future.result() for future in waiting)]
+    return [answered[place % processes][place // processes] for place in range(len(facts))]
 
 
-def _hand(
+def _answer_batch(
     old: Edition,
     new: Edition,
     facts: Sequence[Mapping[str, Any]],

@@ -26,7 +26,7 @@ from whichgpu.engine.rules import Disagree
 #: (the disagreement says which), or the same statement in other words.
 SetAside = Literal["promotion", "superseded", "duplicate"]
 #: What says of itself that it carries a heuristic, and is listed in the manifest to be held against that.
-TOLD = ("rules", "facts", "figures", "disagreements")
+DECLARED = ("rules", "facts", "figures", "disagreements")
 _FEWER_THAN = 60
 _CLOSE = 0.02
 
@@ -91,7 +91,7 @@ class Standing(Struct, frozen=True):
         entry = self.entry
         if entry is None:
             return ["nowhere"]
-        said = [f"{kind.removesuffix('s')} {name}" for kind in TOLD for name in getattr(entry, kind)]
+        said = [f"{kind.removesuffix('s')} {name}" for kind in DECLARED for name in getattr(entry, kind)]
         said += [f"value {value.gpu} {value.field}" for value in entry.values]
         said += [f"calculator {done.calculator}" for done in entry.sums]
         said += [f"cost {name}" for name in entry.costs] + [f"code {name}" for name in entry.code]

@@ -38,7 +38,7 @@ class FirstTests:
 
         Args:
             rulebook: the rules.
-            facts_for: settles the facts of a test.
+            facts_for: resolves the facts of a test.
             vocabulary: the facts.
             computed: facts that calculators and the pipeline give.
             cards: the facts of each GPU of the catalogue by its id.

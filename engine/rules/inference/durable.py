@@ -269,14 +269,14 @@ class DurableMatcher:
         try:
             texts = {code: "" if (value := values[code]) is None else key + known[value] for code in met}
         except Unencodable:
-            texts, strange = {}, set[int]()
+            texts, unencodable = {}, set[int]()
             for code in met:
                 try:
                     texts[code] = "" if (value := values[code]) is None else key + known[value]
                 except Unencodable:
                     texts[code] = ""
-                    strange.add(code)
-            odd.update(position for position, code in enumerate(codes) if code in strange)
+                    unencodable.add(code)
+            odd.update(position for position, code in enumerate(codes) if code in unencodable)
         return list(texts.values()) if isinstance(codes, range) else [texts[code] for code in codes]
 
 

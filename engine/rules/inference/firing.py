@@ -61,7 +61,7 @@ class Level:
 
     Args:
         rules: the level's rules, all of one scope or mixed.
-        engine: fires the rules beside the generated evaluator; durable-rules if it is available, else nobody.
+        engine: fires the rules beside the generated evaluator; durable-rules if it is available, else none.
     """
 
     def __init__(self, rules: Iterable[Rule], engine: Matcher | None = None) -> None:

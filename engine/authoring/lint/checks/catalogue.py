@@ -105,7 +105,7 @@ def no_such_gpu(context: LintContext) -> Iterator[Finding]:
 def every_gpu(context: LintContext) -> Iterator[Finding]:
     """Condition on a GPU that every GPU of the catalogue meets.
 
-    Why: it tells no card from another. Most often the limit is in another unit or turned round.
+    Why: it distinguishes no cards. Most often the limit is in another unit or turned round.
 
     Bad::
 

@@ -1,4 +1,4 @@
-"""What cannot matter: codes nobody says, overrides that never meet, lines and alternatives without effect, numbers."""
+"""What cannot matter: unused codes, overrides that never meet, lines and alternatives without effect, numbers."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def _idle_alternative(either: Or, others: Formula, regions: Regions) -> tuple[Ex
 def idle_question(context: LintContext) -> Iterator[Finding]:
     """Question for a fact that is known wherever the rule fires.
 
-    Why: nobody is asked for what is known, so that the effect does nothing. Most often another fact is meant, or the
+    Why: what is known is not asked for, so that the effect does nothing. Most often another fact is meant, or the
     condition that it is unknown was forgotten.
 
     Bad::

@@ -24,7 +24,7 @@ def unexplained_number(context: LintContext) -> Iterator[Finding]:
 
     Why: a slip of a digit loads, and is a possible number. Where neither title, text nor reason of the rule says it,
     none of its tests states the fact, none of the heuristics that it encodes has it, and no other rule holds the fact
-    against it, nobody can tell whether it is meant.
+    against it, there is no way to see whether it is meant.
 
     Bad::
 

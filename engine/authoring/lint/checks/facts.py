@@ -154,7 +154,7 @@ def cyclic_derivation(context: LintContext) -> Iterator[Finding]:
           when: [tier == high]
           then: {set: {run_hours: 20}}
 
-    Good: one of the two reads something that nobody derives from the other::
+    Good: one of the two reads something that is not derived from the other::
 
         - id: tier-from-hours
           when: [run_hours > 10]

@@ -1,4 +1,4 @@
-"""Lines that read otherwise than they are meant, or that wait for what nobody states."""
+"""Lines that read otherwise than they are meant, or that wait for what is never stated."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _operations(expr: Expr) -> Iterator[str]:
 
 @check("warning", silence="of the condition or with the rule's id")
 def unasked_fact(context: LintContext) -> Iterator[Finding]:
-    """Line, or alternative of one, that waits for a fact which nobody is asked for there.
+    """Line, or alternative of one, that waits for a fact which is not asked for there.
 
     Why: the vocabulary says with `asked_when` for what work a fact is asked at all. A rule for a service that reads how
     training computes never fires.

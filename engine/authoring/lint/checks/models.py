@@ -11,9 +11,9 @@ from whichgpu.engine.catalogue import ModelSpec, parameter_count
 
 @check("error")
 def model_known_by_its_runs(context: LintContext) -> Iterator[Finding]:
-    """Model that only rows of measured runs tell of.
+    """Model that only rows of measured runs mention.
 
-    Why: a run tells what a model took, not how it is built. An entry made from one gives that run back and nothing
+    Why: a run shows what a model took, not how it is built. An entry made from one gives that run back and nothing
     else, and every estimate that is judged by the run looks better than it is.
 
     Bad::
@@ -40,7 +40,7 @@ def model_known_by_its_runs(context: LintContext) -> Iterator[Finding]:
             yield _about("model-known-by-its-runs", "error", model, message, "cite a configuration or a published size")
 
 
-#: Words of a name, and the kinds that they tell.
+#: Words of a name, and the kinds that they stand for.
 _KINDS: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = tuple(
     (re.compile(rf"(?<![a-z0-9])(?:{words})(?![a-z0-9])"), frozenset(kinds))
     for words, kinds in (
@@ -55,10 +55,10 @@ _KINDS: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = tuple(
 
 @check("error")
 def kind_of_a_sibling(context: LintContext) -> Iterator[Finding]:
-    """Model whose kind is not the one that its name, an alias or its parts tell.
+    """Model whose kind is not the one that its name, an alias or its parts say.
 
     Why: an entry that was written after a sibling keeps the sibling's kind, and with it the wrong formulas. Two models
-    under one id hide the same way: an alias tells of text to image, the entry of video.
+    under one id hide the same way: an alias says text to image, the entry video.
 
     Bad::
 
