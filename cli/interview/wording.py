@@ -220,14 +220,14 @@ def standing_blocks(
     answer = answered(outcome)
     if answer.gpu is None:
         return [Paragraph(f"No plan remains that the rules accept.{_relaxing(gap, labels, numbers)}", "bad")]
-    return [Paragraph(f"In front: {answer_text(answer, names, owned)}.")]
+    return [Paragraph(f"Leading plan: {answer_text(answer, names, owned)}.")]
 
 
 def sureness_blocks(sure: Sureness, names: Names, *, left: int, offer: bool) -> list[Block]:
     """How sure the plan in front is, and how much is left to ask.
 
     Args:
-        sure: in how many of the ways in which the rest could turn out it stays.
+        sure: in how many samples of the open answers it stays.
         names: of GPUs.
         left: about how many questions are left; 0 says nothing of it.
         offer: say that this is sure enough to stop.
@@ -256,8 +256,8 @@ def _relaxing(gap: NoAnswer | None, labels: Mapping[str, FactDef], numbers: Mapp
 def _how_sure(sure: Sureness, names: Names) -> str:
     """In how many ways the answer stays, and what comes in its place most often."""
     if sure.all_stays == sure.of:
-        return "It stays in every way tried in which the rest could turn out."
-    says = f"In {sure.plan_stays} of {sure.of} ways the rest could turn out the GPUs stay"
+        return "It stays the same in every sample of the open answers."
+    says = f"The GPUs stay the same in {sure.plan_stays} of {sure.of} samples of the open answers"
     if sure.plan_stays == sure.of:
         return f"{says}, in {sure.all_stays} the verdict as well."
     return f"{says}; next likely: {plan_text(*sure.runner_up, names)}." if sure.runner_up else f"{says}."

@@ -189,7 +189,7 @@ def test_back_asks_the_last_question_again(whichgpu: Whichgpu, known: str, typed
 def test_not_knowing_says_what_is_robust_and_what_matters(whichgpu: Whichgpu, known: str, tmp_path: Path) -> None:
     ran = whichgpu("ask", "--answers", known, "--format", "json", stdin=joined(["unknown"] * 20))
     assert ran.code == 0, ran.err
-    assert "In front: " in ran.err  # The dialogue goes beside what a machine reads.
+    assert "Leading plan: " in ran.err  # The dialogue goes beside what a machine reads.
     unknown = json.loads(ran.out)["interview"]["unknown"]
     assert unknown
     assert all(entry["robust"] is (not entry["changes"]) for entry in unknown)
