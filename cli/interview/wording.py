@@ -237,7 +237,7 @@ def sureness_blocks(sure: Sureness, names: Names, *, left: int, offer: bool) -> 
         says += f" About {count_of(left, 'question')} left."
     blocks: list[Block] = [Paragraph(says, "faint")]
     if offer:
-        blocks.append(Paragraph("The GPUs are almost certain: now gives the answer, or go on.", "good"))
+        blocks.append(Paragraph("The GPUs are likely to stay: now gives the answer, or go on.", "good"))
     return blocks
 
 

@@ -40,7 +40,7 @@ class Sureness(Struct, frozen=True):
 
     @property
     def likely(self) -> bool:
-        """Whether the GPUs are as good as certain without asking on."""
+        """Whether the GPUs are likely to stay whatever else is answered."""
         return self.plan_stays >= LIKELY * self.of
 
 
