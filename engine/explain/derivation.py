@@ -184,6 +184,6 @@ def size(step: Step) -> int:
 def to_dict(step: Step) -> dict[str, Any]:
     """The tree as JSON values; what is empty is left out."""
     fields = {name: getattr(step, name) for name in ("fact", "value", "rule", "calculator", "because", "seq")}
-    fields |= {"sources": step.sources or None, "told_above": step.above or None, "steps_left_out": step.cut or None}
+    fields |= {"sources": step.sources or None, "shown_above": step.above or None, "steps_left_out": step.cut or None}
     known = {name: list(v) if isinstance(v, tuple) else v for name, v in fields.items() if v is not None}
     return {"says": step.says, "kind": step.kind, **known, "steps": [to_dict(below) for below in step.steps]}
