@@ -109,7 +109,7 @@ def _of_workload(decision: Decision) -> Iterator[tuple[str, Traced]]:
         facts = traced_facts(outcome.intake.facts)
         for name, fact in outcome.intake.resolved.items():
             known = registered().get(name)
-            if fact.claim.origin == "computed" and known is not None and known.name == fact.claim.by:
+            if fact.candidate.origin == "computed" and known is not None and known.name == fact.candidate.by:
                 inputs: dict[str, Any] = {each: facts.get(each) for each in (*known.needs, *known.uses)}
                 value = known.function(**inputs)
                 if isinstance(value, Traced):

@@ -181,7 +181,7 @@ def _kept_back(
         found.rejected,
         by_run=how.job and length_known(found.surviving),
         objective=outcome.objective,
-        highest_usd_per_gpu_hour=context.knowledge.dearest_usd_per_gpu_hour,
+        highest_usd_per_gpu_hour=context.knowledge.highest_usd_per_gpu_hour,
         **how._asdict(),
     )
     for row in range(len(found.rejected)):

@@ -39,7 +39,11 @@ from .costs.thresholds import (
     thresholds_disagree as thresholds_disagree,
 )
 from .costs.usage import usage_of as usage_of
-from .fit_suggestions import Relief as Relief, Step as Step, relief_of as relief_of
+from .fit_suggestions import (
+    FitSuggestions as FitSuggestions,
+    Step as Step,
+    fit_suggestions_of as fit_suggestions_of,
+)
 from .formulas import plan_formulas as plan_formulas, procurement_formulas as procurement_formulas
 from .gate import (
     Refusal as Refusal,

@@ -26,7 +26,7 @@ class Step(Struct, frozen=True):
     speed_ratio: float | None
 
 
-class Relief(Struct, frozen=True):
+class FitSuggestions(Struct, frozen=True):
     """Changes, cheapest first, for one GPU. ``together`` are the first ones that fit when made all at once."""
 
     gpu: Gpu
@@ -34,7 +34,7 @@ class Relief(Struct, frozen=True):
     together: tuple[Step, ...]  # memory and speed with all changes up to this one; empty where one alone suffices
 
 
-def relief_of(plan: Plan, maker: PlanMaker) -> Relief | None:
+def fit_suggestions_of(plan: Plan, maker: PlanMaker) -> FitSuggestions | None:
     """What would make the job of a plan fit its GPU, or the next smaller one if it fits; None where memory is unknown.
 
     The layout stays that of the plan, so that only what is named changes.
@@ -57,7 +57,7 @@ def relief_of(plan: Plan, maker: PlanMaker) -> Relief | None:
             steps.append(step)
     swift = [step for step in steps if step.remedy.id != "offload"]
     alone = any(step.fits for step in swift)
-    return Relief(gpu, tuple(steps), () if alone else _together(swift, maker, gpu, plan.layout, rate))
+    return FitSuggestions(gpu, tuple(steps), () if alone else _together(swift, maker, gpu, plan.layout, rate))
 
 
 def _next_smaller(plan: Plan, maker: PlanMaker) -> Gpu | None:

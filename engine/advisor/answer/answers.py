@@ -166,8 +166,8 @@ def assumptions(outcome: Outcome) -> list[part_types.Assumption]:
     settled = outcome.intake.resolved
     assumed = {item.fact: (item.value, item.because) for item in reversed(outcome.assumed) if item.fact not in settled}
     for name, fact in settled.items():
-        if fact.claim.origin == "assumed":
-            assumed[name] = (fact.value, fact.claim.formula)
+        if fact.candidate.origin == "assumed":
+            assumed[name] = (fact.value, fact.candidate.formula)
     return [{"fact": name, "value": value, "because": reason} for name, (value, reason) in sorted(assumed.items())]
 
 
@@ -201,7 +201,7 @@ def open_questions(
         source = outcome.final.resolved.get(name)
         if fact is None or fact.scope != "workload":
             continue
-        if name in facts and (source is None or source.claim.origin != "assumed"):
+        if name in facts and (source is None or source.candidate.origin != "assumed"):
             continue
         text = say(fact.question or f"What is the {fact.label or name}?", facts, vocabulary)
         questions.append(
