@@ -100,7 +100,9 @@ def test_a_stated_configuration_may_be_tight(size):
 
 
 def test_adapters_can_be_smaller_and_their_optimizer_too(size):
-    changes = {change["change"]: change for change in size(ADAPTERS, gpu="nvidia-rtx-6000-ada")["relief"]["changes"]}
+    changes = {
+        change["change"]: change for change in size(ADAPTERS, gpu="nvidia-rtx-6000-ada")["fit_suggestions"]["changes"]
+    }
     needed = size(ADAPTERS, gpu="nvidia-rtx-6000-ada")["per_gpu_gb"]
     assert changes["lower-rank"]["facts"]["lora_rank"] < ADAPTERS["lora_rank"]
     assert changes["lower-rank"]["per_gpu_gb"] < changes["optimizer-8bit"]["per_gpu_gb"] < needed
@@ -109,5 +111,7 @@ def test_adapters_can_be_smaller_and_their_optimizer_too(size):
 def test_room_alone_makes_no_training_faster(size):
     """Steps are timed with the micro-batch whose memory is stated, not with the largest that a change makes fit."""
     facts = {**ADAPTERS, "seq_len_tokens": 2048}
-    changes = {change["change"]: change for change in size(facts, gpu="nvidia-rtx-6000-ada")["relief"]["changes"]}
+    changes = {
+        change["change"]: change for change in size(facts, gpu="nvidia-rtx-6000-ada")["fit_suggestions"]["changes"]
+    }
     assert changes["offload"]["speed_ratio"] < 1
