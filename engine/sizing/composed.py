@@ -10,10 +10,11 @@ import re
 from itertools import pairwise
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from whichgpu.engine.catalogue import ModelSpec
 from whichgpu.engine.core import remembered
-from whichgpu.engine.sizing.constants import Backbone, sizing_constants
+from whichgpu.engine.sizing.constants import Backbone, Head, sizing_constants
 
 
 _BACKBONE = re.compile(
@@ -22,7 +23,10 @@ _BACKBONE = re.compile(
 )
 #: In the manner of detectron2's configurations: ``faster_rcnn_R_50_FPN_3x``. Norms are frozen if the name tells none.
 _DETECTRON = re.compile(r"_[rx]_\d+_")
+#: In the manner of torchvision's: ``retinanet_resnet50_fpn``. Names of neither manner are taken as mmdetection's.
+_TORCHVISION = re.compile(r"resnet|resnext")
 _CLASSIFIER = re.compile(r"(?:resnet|resnext)[-_ ]?\d+(?:[-_ ]?\d+x\d+d)?")
+_DEEP = 50  # From this depth on blocks are bottlenecks.
 _BLOCKS = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3), 101: (3, 4, 23, 3), 152: (3, 8, 36, 3)}
 _HEADS = (
     ("panoptic", r"panoptic"),
@@ -83,17 +87,17 @@ class _Backbone(Struct, frozen=True):
     @property
     def out(self) -> int:
         """Channels that the first stage gives."""
-        return 256 if self.depth >= 50 else 64
+        return 256 if self.depth >= _DEEP else 64
 
     def stage(self, at: int, side: int, before: int) -> float:
         """Elements that a stage keeps of maps of ``side`` squared, which come at ``before`` squared."""
         blocks, copies = _BLOCKS[self.depth][at], 2 if self.trained_norms else 1
         inner, out, places = self.width << at, self.out << at, side * side
-        widths = 2 * inner + out if self.depth >= 50 else 2 * out
+        widths = 2 * inner + out if self.depth >= _DEEP else 2 * out
         found = places * blocks * copies * widths
-        if self.trained_norms and (at or self.depth >= 50):  # The shortcut's own convolution and norm.
+        if self.trained_norms and (at or self.depth >= _DEEP):  # The shortcut's own convolution and norm.
             found += places * out
-        if self.depth >= 50 and not self.stride_first:
+        if self.depth >= _DEEP and not self.stride_first:
             found += copies * inner * (before * before - places)
         return 1.0 * found
 
@@ -115,7 +119,11 @@ def composed_network(name: str) -> Composed | None:
     layout = "c4" if "c4" in told else "dc5" if "dc5" in told else "dense" if dense else "fpn"
     if "deeplabv3" in heads and re.search(r"\+|plus", told):
         heads[heads.index("deeplabv3")] = "deeplabv3plus"
-    if layout == "fpn" and {"retinanet", "towers-normed"} & set(heads):
+    if "retinanet" in heads and not (_DETECTRON.search(told) or _TORCHVISION.search(told)):
+        heads[heads.index("retinanet")] = "retinanet-fused"
+    if {"cascade", "mask"} <= set(heads) and not _DETECTRON.search(told):
+        heads += ["mask"] * 2  # One for each stage of boxes; detectron2 has one for all.
+    if layout == "fpn" and {"retinanet", "retinanet-fused", "towers-normed"} & set(heads):
         layout = "fpn-coarse"
     if layout == "fpn" and built.trained_norms and _DETECTRON.search(told):  # Then the heads have norms too.
         heads += ["fpn-normed"] + ["mask-normed"] * ("mask" in heads)
@@ -123,6 +131,8 @@ def composed_network(name: str) -> Composed | None:
     if {"box", "rpn"} & set(heads) and layout == "fpn":
         heads.append("proposals")
     chosen = [parts.heads[head] for head in heads] + ([parts.heads[layout]] if layout != "dense" else [])
+    if dense and built.depth < _DEEP:
+        chosen = [_thin(head) for head in chosen]
     kept_fixed = sum(head.fixed_m for head in chosen) * 1e6
     working_fixed = 0.0
     if layout == "c4":  # The last stage runs on every region of interest instead of once.
@@ -146,6 +156,14 @@ def composed_network(name: str) -> Composed | None:
         gmacs=gmacs,
         native_px=native,
     )
+
+
+def _thin(head: Head) -> Head:
+    """A head over a backbone of basic blocks, whose last maps have a quarter of the channels, as the head's then do.
+
+    mmsegmentation: configs/pspnet/pspnet_r18-d8_512x1024_80k_cityscapes.py, 128 channels for 512 and 64 for 256.
+    """
+    return replace(head, params_m=head.params_m / 16, gmacs=head.gmacs / 16, per_pixel=head.per_pixel / 4)
 
 
 def _over_vgg(name: str) -> Composed:

@@ -81,6 +81,8 @@ class Framework(FrozenModel):
     keeps_32bit_norms: bool = False  # what norms scale, in 32 bits
     query_elements: float | None = None  # that attention keeps for each number of the query, keys copied for all heads
     keeps_chunks: bool = False  # a chunked loss holds all chunks until the backward pass
+    loss_chunk_tokens: int | None = None  # of a chunk of its loss, whatever the vocabulary
+    loss_chunk_gb: float | None = None  # the most that a chunk of its loss takes
     keeps_gathered: bool = False  # sequence parallelism keeps inputs gathered, not each rank's share
     keeps_quantized_inputs: bool = False  # of every 4-bit matrix, as bitsandbytes did up to 0.42
     exchanges_heads: bool = False  # context parallelism has each rank attend for its heads over all tokens (Ulysses)

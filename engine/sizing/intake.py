@@ -43,6 +43,7 @@ _LOADS = (
     "frames",
     "gradient_checkpointing",
     "image_px",
+    "output_tokens",
     "seq_len_tokens",
     "weight_precision",
 )

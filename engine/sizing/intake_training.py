@@ -174,7 +174,9 @@ def _recipe(reader: Reader, kind: Kind, habits: Framework | None) -> str:
     if habits and habits.loads_32bit and not reader.known("compute_precision") and not reader.known("weight_precision"):
         autocasts = kind == "qlora" or habits.autocasts
         return "mixed" if autocasts else reader.assume("compute_precision", "fp32", habits.source)
-    if habits and (habits.recipe or (habits.recipe_full and kind == "full")):
+    # DeepSpeed's optimiser steps over a copy in 32 bits, whatever the framework does without it.
+    staged = (reader.text("sharding") or "") in {"zero1", "zero2", "zero3"}
+    if habits and not staged and (habits.recipe or (habits.recipe_full and kind == "full")):
         recipe = habits.recipe or habits.recipe_full or "mixed"
         # What is computed in 16 bits is kept in 16 bits: these frameworks hold no master copy unless told to.
         if not reader.known("compute_precision"):
@@ -216,7 +218,7 @@ def _step(reader: Reader, habits: Framework | None) -> dict[str, bool]:
     if older(version, release.at_once_since) or (habits is not None and habits.step == "fused"):
         return {"steps_at_once": False}
     if habits is None or habits.step == "foreach":
-        return {"steps_at_once": True}
+        return {"steps_at_once": True, "steps_assumed": habits is None and not reader.known("training_framework")}
     if older(reader.text("transformers_version"), release.own_before):
         return {"steps_at_once": False}
     return {"steps_at_once": older(version, release.fused_since), "steps_open": version is None}

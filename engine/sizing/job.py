@@ -111,6 +111,7 @@ class Job(Struct, frozen=True):
     transformers_version: str | None = None
     steps_at_once: bool = False  # the optimiser holds a further copy of what it steps over
     steps_open: bool = False  # nobody says so, and releases of the framework differ
+    steps_assumed: bool = False  # nobody names a framework either
     adapter_dropout: bool = False  # before each adapter, whose mask is kept
     narrow_adapters: bool | None = None  # held in 16 bits; None: as the framework has them
     fuses_modules: bool = False  # loading joins query, key and value into one matrix

@@ -8,6 +8,7 @@ import numpy as np
 
 from whichgpu.engine.core import as_number
 from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.constants_of_training import Framework
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layers import layer_bytes_per_token, wide_ends
 from whichgpu.engine.sizing.rows import Rows, ceiling
@@ -105,11 +106,29 @@ def logits_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:
     if not job.chunked_loss:
         return whole
     if habits is None or not habits.keeps_chunks:
-        return whole / training.chunked_loss_chunks.value
+        if job.loss_assumed:  # Of a mere habit nobody knows how it divides.
+            return whole / training.chunked_loss_chunks.value
+        return _chunk_gb(shape, whole, whole / (micro_batch * job.seq_len_tokens), habits)
     # All chunks wait for the backward pass: compiled in 16 bits, else beside their logarithms in 32. Of one chunk there
     # is the gradient besides.
     kept, gradient = (2.0, 2.0) if job.compiled else (6.0, 6.0)
     return whole / per_logit * (kept + gradient / training.chunked_loss_chunks.value)
+
+
+def _chunk_gb(shape: Shape, whole: Any, each: Any, habits: Framework | None) -> Any:
+    """One chunk of a loss that keeps nothing of the others, in GB.
+
+    Args:
+        shape: of the transformer.
+        whole: what all answers would take, in GB.
+        each: of it, those of one token.
+        habits: of the framework, which may state tokens or memory of a chunk.
+    """
+    if habits is not None and habits.loss_chunk_tokens is not None:
+        return np.minimum(whole, each * habits.loss_chunk_tokens)
+    # As many chunks as the vocabulary is wider than the stream, so that one takes no more than what it is made of.
+    chunk = whole / max(1, -(-shape.vocab // shape.hidden))
+    return chunk if habits is None or habits.loss_chunk_gb is None else np.minimum(chunk, habits.loss_chunk_gb)
 
 
 def _answers_over(job: Job, tensor: Any) -> Any:

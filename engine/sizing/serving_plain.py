@@ -76,8 +76,12 @@ def holds_two_caches(job: Job, shape: Shape) -> bool:
 
 
 def cache_twice(job: Job, shape: Shape) -> float:
-    """Share of the cache that is there twice at the end of a step: all of it, or one layer's keys."""
-    if job.engine != "transformers":
+    """Share of the cache that is there twice at the end of a step: all of it, or one layer's keys.
+
+    The prompt's own step has nothing to join: where answers are said to be of one token, the cache is there once.
+    """
+    one_token = job.output_tokens <= 1 and "output_tokens" not in job.unstated
+    if job.engine != "transformers" or one_token:
         return 0.0
     own_code = job.model is not None and job.model.concatenates_cache
     if own_code or older(job.engine_version, sizing_constants().plain_code.tuples_before):

@@ -325,5 +325,10 @@ def trained_states(job: Job, block: Block, rows: Rows, parts: list[PartColumn]) 
     workspace: Any = 0.0
     if job.steps_at_once and not job.optimizer_in_backward and job.optimizer in {"adamw", "lamb"}:
         copy = 2.0 if job.recipe == "pure" else 4.0
-        workspace = np.where(over_states == 1, count * copy * training.foreach_workspace.value, 0.0)
+        workspace = count * copy * training.foreach_workspace.value / over_states
+        # DeepSpeed steps by kernels of its own, which hold none, as do most frameworks that shard: where none is named
+        # ranks are not taken to hold one. When FSDP's ranks step, nothing is gathered any more.
+        fused = rows.sharded("zero1", "zero2", "zero3") | (rows.sharded("fsdp") & job.steps_assumed)
+        workspace = np.where(fused & (over_states > 1), 0.0, workspace)
+        workspace = np.maximum(0.0, workspace - np.where(rows.sharded("fsdp"), live, 0.0))
     return workspace, gradients if releases else 0.0

@@ -107,3 +107,10 @@ def test_the_format_of_a_cache(told, means):
 def test_a_loss_in_chunks_is_said_in_words():
     assert line(task="full_finetune", task_detail="loss in chunks")["chunked_loss"] is True
     assert "chunked_loss" not in line(task="full_finetune", task_detail="all of it")
+
+
+@pytest.mark.parametrize(
+    ("told", "means"), [("transformers, holds logits", True), ("own loop, frees logits", False), ("transformers", None)]
+)
+def test_who_holds_what_a_model_answered(told, means):
+    assert line(task="lora", framework=told).get("holds_logits") is means

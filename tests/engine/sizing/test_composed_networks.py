@@ -105,10 +105,31 @@ def test_each_class_of_a_segmentation_has_maps_of_its_own(advisor, classes, gb):
     assert wide["breakdown"]["activations_gb"] == pytest.approx(answer["breakdown"]["activations_gb"])
 
 
-def test_a_detector_without_regions_scores_every_class_everywhere():
-    found = composed_network("rotated_retinanet_obb_r50_fpn")
-    # Nine anchors at 1/64 of the places, 1/256 and so on, 14 tensors each; COCO has 80 classes where nobody says.
-    assert found.elements(1.0, 0) - found.elements(1.0, 15) == pytest.approx(65 * 14 * 9 / 48, rel=0.01)
+@pytest.mark.parametrize(
+    ("name", "tensors"), [("retinanet_R_50_FPN_3x", 14), ("retinanet_resnet50_fpn", 14), ("RetinaNet R-50-FPN", 3.25)]
+)
+def test_a_detector_without_regions_scores_every_class_everywhere(name, tensors):
+    found = composed_network(name)
+    # Nine anchors at 1/64 of the places, 1/256 and so on; COCO has 80 classes where nobody says. A loss of PyTorch's
+    # operations keeps what each of them reads, mmdetection's kernel the scores alone.
+    assert found.elements(1.0, 0) - found.elements(1.0, 15) == pytest.approx(65 * tensors * 9 / 48, rel=0.01)
+
+
+def test_a_cascade_has_a_head_of_boxes_for_each_stage_and_masks_by_its_library():
+    def fixed(name):
+        return composed_network(name).kept_fixed
+
+    boxes = fixed("Cascade R-CNN R-50-FPN") - fixed("Faster R-CNN R-50-FPN")
+    assert boxes == pytest.approx(2 * 13e6)
+    masks = fixed("Mask R-CNN R-50-FPN") - fixed("Faster R-CNN R-50-FPN")
+    assert fixed("Cascade Mask R-CNN R-50-FPN") - fixed("Cascade R-CNN R-50-FPN") == pytest.approx(3 * masks)
+    assert fixed("cascade_mask_rcnn_R_50_FPN_3x") - fixed("mask_rcnn_R_50_FPN_3x") == pytest.approx(boxes)
+
+
+def test_a_segmenter_over_basic_blocks_has_heads_of_a_quarter_of_the_channels():
+    assert composed_network("PSPNet R-18-D8").params_b == pytest.approx(0.0128, rel=0.02)  # mmsegmentation
+    wide, narrow = (composed_network(name) for name in ("PSPNet R-34-D8", "FCN R-34-D8"))
+    assert wide.kept_per_pixel - narrow.kept_per_pixel == pytest.approx((100 - 108) / 4)
 
 
 def test_towers_with_norms_keep_both_sides_of_them():

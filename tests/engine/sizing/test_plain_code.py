@@ -26,6 +26,12 @@ def test_a_cache_of_tuples_is_there_twice(version, times):
     assert cache == pytest.approx(times * 8192 * 32 * 2 * 1024 * 2 / 1e9)
 
 
+def test_a_prompt_that_is_answered_by_one_token_has_nothing_to_join():
+    facts = {"context_tokens": 513, "input_tokens": 512, "serving_engine_version": "4.35"}
+    said, unsaid = (breakdown(LLAMA, **facts, **told)["kv_cache"] for told in ({"output_tokens": 1}, {}))
+    assert unsaid == pytest.approx(2 * said)
+
+
 def test_a_models_own_code_joins_caches_whatever_the_version():
     facts = {"input_tokens": 1, "serving_engine_version": "4.40"}
     each = 32 * 2 * 4096 * 2 / 1e9

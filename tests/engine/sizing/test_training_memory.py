@@ -106,7 +106,20 @@ def test_the_step_of_an_unfused_optimizer_needs_a_copy_of_the_gradients():
     assert short.breakdown["optimizer_step"] == pytest.approx(PARAMS_B * 4, rel=0.02)
     long = estimate(seq_len_tokens=8192, batch_size_per_gpu=8, gradient_checkpointing="none")
     assert "optimizer_step" not in long.breakdown
-    assert "optimizer_step" not in estimate(Layout(data=8, sharding="fsdp"), seq_len_tokens=16).breakdown
+
+
+@pytest.mark.parametrize("ranks", [2, 8])
+def test_ranks_of_fsdp_step_over_a_copy_of_their_shares_when_nothing_is_gathered(ranks):
+    sharded = Layout(data=ranks, sharding="fsdp")
+    at_once, one_by_one = (
+        estimate(sharded, seq_len_tokens=16, optimizer_step=told) for told in ("foreach", "one-by-one")
+    )
+    assert at_once.allocated_gb == pytest.approx(PARAMS_B * (16 + 4) / ranks, rel=0.01)
+    # Otherwise the peak is the backward pass, with weights and gradients of layers gathered.
+    gathered = one_by_one.breakdown["gathered_layer"]
+    assert one_by_one.allocated_gb == pytest.approx(PARAMS_B * 16 / ranks + gathered, rel=0.02)
+    # Where neither step nor framework is told, frameworks that shard stand for it, most of which hold no copy.
+    assert estimate(sharded, seq_len_tokens=16).allocated_gb == one_by_one.allocated_gb
 
 
 def test_a_framework_that_drops_gradients_between_steps_needs_less():
@@ -206,6 +219,31 @@ def test_logits_take_fourteen_bytes_each_and_an_eighth_when_chunked():
     assert whole == pytest.approx(14 * 2048 * 2 * 32000 / 1e9)
     assert estimate(training_framework="unsloth", **facts).breakdown["logits"] == pytest.approx(whole / 8)
     assert estimate(Layout(tensor=4), **facts).breakdown["logits"] == pytest.approx(whole / 4)
+
+
+def test_a_fused_loss_takes_chunks_as_the_vocabulary_is_wider_than_the_stream():
+    """Of 32,000 words over 4,096 numbers eight, of 128,256 thirty-two; TRL's are of 256 tokens."""
+    facts = {"task": "peft_finetuning", "batch_size_per_gpu": 1, "chunked_loss": True}
+    wide = replace(LLAMA_7B, vocab=128256)
+    chunk = estimate(model=wide, seq_len_tokens=8192, **facts).breakdown["logits"]
+    assert chunk == pytest.approx(14 * 8192 * 128256 / 32 / 1e9)
+    trl = [
+        estimate(model=wide, seq_len_tokens=tokens, training_framework="trl", **facts).breakdown["logits"]
+        for tokens in (128, 1024, 8192)
+    ]
+    assert trl == pytest.approx([trl[1] / 2, trl[1], trl[1]])
+
+
+def test_a_chunk_of_unsloths_loss_has_a_most():
+    long = estimate(seq_len_tokens=500_000, training_framework="unsloth", batch_size_per_gpu=1)
+    assert long.breakdown["logits"] == pytest.approx(4 * 1.024**3, rel=0.001)
+
+
+@pytest.mark.parametrize("framework", ["ms-swift", "axolotl"])
+def test_zero_steps_over_a_copy_in_32_bits_whatever_the_framework_does_without_it(framework):
+    plain = states(estimate(training_framework=framework))
+    staged = states(estimate(training_framework=framework, sharding="zero1"))
+    assert (plain, staged) == pytest.approx((8 * PARAMS_B, 16 * PARAMS_B), rel=0.01)
 
 
 def test_trainers_that_let_answers_go_hold_two_bytes_fewer_a_logit():
