@@ -1,48 +1,77 @@
-"""Budgets that no plan keeps by what the market asks, and some by what its cheapest provider does."""
+"""Budgets that no plan keeps by what the market asks, and some by what its cheapest provider does, or by renting."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from whichgpu.engine.advisor.outcome import PlanRound
 from whichgpu.engine.advisor.survey import SOURCE
-from whichgpu.engine.plans import PlanMaker
+from whichgpu.engine.core import Facts
+from whichgpu.engine.plans import RENTED_INSTEAD, PlanMaker
 from whichgpu.engine.rules import FactCandidate, ResolvedFact, ResolvedFacts
 
 
 BUDGETS = frozenset({"budget_usd_per_hour", "budget_usd_per_month", "budget_usd_total"})
 #: The fact by which plans are priced at what their cheapest provider asks.
 LOWEST_PRICES = "lowest_prices"
+_SAYS = {
+    LOWEST_PRICES: "whether a stated budget is kept at the price of the cheapest provider alone",
+    RENTED_INSTEAD: "whether a stated budget is kept by what is rented, and by nothing that is bought",
+}
 
 #: The plans of these facts, judged, and their maker; by a maker that is there already, if one is given.
 Make = Callable[..., tuple[PlanMaker, PlanRound]]
 
 
-def within_budgets(
-    intake: ResolvedFacts, make: Make, maker: PlanMaker | None = None
-) -> tuple[ResolvedFacts, PlanMaker, PlanRound]:
-    """The facts and plans of a decision; at the lowest price of each plan where only so a stated budget is kept.
+class Within(NamedTuple):
+    """Facts and plans of a decision."""
 
-    What the cheapest provider asks can be had, but from that provider alone, which a rule warns of.
+    intake: ResolvedFacts
+    maker: PlanMaker
+    found: PlanRound
+
+
+def within_budgets(intake: ResolvedFacts, make: Make, maker: PlanMaker | None = None) -> Within:
+    """The facts and plans of a decision; where only so a stated budget is kept, at the lowest prices, or rented.
+
+    What the cheapest provider asks can be had, but from that provider alone; and machines in a data centre can be
+    rented, where nobody said that they are to be bought. Rules warn of both.
 
     Args:
         intake: the workload's facts.
         make: judges the plans of such facts.
         maker: of plans at the usual prices.
     """
-    maker, found = make(intake, maker)
-    if found.judged or not _money_alone_is_short(found, intake):
-        return intake, maker, found
+    usual = Within(intake, *make(intake, maker))
+    if usual.found.judged or not _money_alone_is_short(usual.found, intake):
+        return usual
+    ways: list[tuple[str, ...]] = [(LOWEST_PRICES,)]
+    if _could_be_rented(intake.facts):
+        ways += [(RENTED_INSTEAD,), (RENTED_INSTEAD, LOWEST_PRICES)]
+    for names in ways:
+        cheap = _with(intake, names)
+        again = Within(cheap, *make(cheap))
+        if again.found.judged:
+            return again
+    return usual
+
+
+def _with(intake: ResolvedFacts, names: tuple[str, ...]) -> ResolvedFacts:
+    """The facts with these said to be so, since only so a stated budget is kept."""
     stated = tuple(sorted(BUDGETS & intake.facts.keys()))
-    says = "whether a stated budget is kept at the price of the cheapest provider alone"
-    claim = FactCandidate("computed", "survey.lowest_prices", True, stated, says, (SOURCE,))
-    fact = ResolvedFact(LOWEST_PRICES, claim)
-    facts, resolved = {**intake.facts, LOWEST_PRICES: True}, {**intake.resolved, LOWEST_PRICES: fact}
-    cheap = replace(intake, facts=facts, resolved=resolved)
-    thrifty, again = make(cheap)
-    return (cheap, thrifty, again) if again.judged else (intake, maker, found)
+    facts, resolved = dict(intake.facts), dict(intake.resolved)
+    for name in names:
+        claim = FactCandidate("computed", f"survey.{name}", True, stated, _SAYS[name], (SOURCE,))
+        facts[name], resolved[name] = True, ResolvedFact(name, claim)
+    return replace(intake, facts=facts, resolved=resolved)
+
+
+def _could_be_rented(facts: Facts) -> bool:
+    """Whether plans were priced as purchases for the place alone, which rented machines can stand in as well."""
+    return facts.get("deployment_site") == "datacenter" and "procurement_wish" not in facts
 
 
 def _money_alone_is_short(found: PlanRound, intake: ResolvedFacts) -> bool:

@@ -218,9 +218,11 @@ def _merits(c: Contenders, objective: Objective) -> Numbers:
     merits = np.where(priced | (stand_in == 1.0), merits, np.inf)
     if objective.gain_of_doubling == 1:
         return merits
-    # More GPUs that cost no more than another plan, and are no slower, are no worse than that one.
+    # More GPUs that cost no more than another plan, in no more machines, and are no slower, are no worse than that one.
     rising = np.argsort(merits, kind="stable")
-    beside = no_worse(c.measures.each(lambda column: column[:, None]), c.measures.take(rising))
+    of_each = c.measures.each(lambda column: column[:, None])
+    machines = c.traits.machines
+    beside = no_worse(of_each, c.measures.take(rising), machines=(machines[:, None], machines[rising]))
     least = beside.argmax(axis=1) if len(c) else rising
     found: Numbers = np.where(beside[np.arange(len(c)), least], np.minimum(merits, merits[rising[least]]), merits)
     return found

@@ -25,10 +25,14 @@ def asks_for_no_more(one: MeasureColumns, other: MeasureColumns, mine: Traits, i
     return costs_no_more | equal | better
 
 
-def no_worse(one: MeasureColumns, other: MeasureColumns) -> Any:
-    """Whether the first plan costs no more than the second, by the work and by the hour, and is no slower."""
+def no_worse(one: MeasureColumns, other: MeasureColumns, *, machines: tuple[Any, Any]) -> Any:
+    """Whether the first plan costs no more than the second, by the work and by the hour, and is no slower.
+
+    ``machines``: those of either. Nobody who asks for speed has asked for more of them.
+    """
     costlier_an_hour = one.usd_per_hour > other.usd_per_hour  # Not so where a rate is not known.
-    return (one.felt_cost <= other.felt_cost) & (one.time <= other.time) & (costlier_an_hour ^ True)
+    found = (one.felt_cost <= other.felt_cost) & (one.time <= other.time) & (costlier_an_hour ^ True)
+    return found & (machines[0] <= machines[1])
 
 
 def keeps_count(one: Traits, other: Traits, *, guided: Any) -> Any:
@@ -51,6 +55,19 @@ def stands_as_well(one: Traits, other: Traits, *, paid_anyway: Any) -> Any:
     """
     joins = joins_no_more(one, other) | paid_anyway
     return (one.vendor == other.vendor) & (one.segment >= other.segment) & joins
+
+
+def far_ahead(one: MeasureColumns, other: MeasureColumns, objective: Objective, mine: Traits, its: Traits) -> Any:
+    """Whether the first plan is so far ahead in cost and in speed that neither segment nor links set it below.
+
+    A guide's count calls for fewer links so that work costs less and ends sooner. An hour of it costs hardly more:
+    nobody asks for a larger machine than he would pay for anyway.
+    """
+    no_larger = mine.usd_per_hour <= its.usd_per_hour * (1 + objective.dominance_margin)
+    cheaper = one.felt_cost * objective.guide_price_ratio <= other.felt_cost
+    sooner = one.felt_time * objective.guide_time_ratio <= other.felt_time
+    bears = bears_as_much(mine, its, objective.dominance_margin)
+    return cheaper & sooner & no_larger & bears & (mine.vendor == its.vendor)
 
 
 def paid_for_anyway(one: MeasureColumns, other: MeasureColumns, mine: Traits, its: Traits) -> Any:

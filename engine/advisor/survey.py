@@ -13,7 +13,7 @@ from msgspec.structs import astuple
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.catalogue import profile_of
 from whichgpu.engine.core import Codes, Facts, NumberColumn, Numbers, Value
-from whichgpu.engine.plans import Plan, PlanTable, load_economics, paid_idle
+from whichgpu.engine.plans import Plan, PlanTable, busy_share, load_economics, paid_idle
 from whichgpu.engine.rules import FactCandidate
 
 
@@ -26,11 +26,12 @@ class Measures(Struct, frozen=True):
     A job is measured by the run, or by the piece of work where its length is not known; a service by what it costs a
     month at its hours and by the time of one answer at the stated load. Hardware that is bought is paid for while it
     does nothing, too: beside hardware that is owned, and where nothing is said of how busy it is, speed makes a piece
-    of work no cheaper. ``weighed_cost`` adds what surrounds rented GPUs, for the weighing of evidence; where no price
-    is known it is that of the highest rate of the whole price list (docs/decisions/0006), which does not depend on the
-    other plans. ``felt_time`` takes an answer that is there at once for one that is there a little later, where cost
-    counts beside it (docs/decisions/0043). ``lateness`` takes an answer that comes later than people bear, where nobody
-    states a target, for one that costs as many times more (docs/decisions/0077).
+    of work no cheaper, nor does hardware that is said to be busy for a share of its time and would be so for less
+    (docs/decisions/0136). ``weighed_cost`` adds what surrounds rented GPUs, for the weighing of evidence; where no
+    price is known it is that of the highest rate of the whole price list (docs/decisions/0006), which does not depend
+    on the other plans. ``felt_time`` takes an answer that is there at once for one that is there a little later, where
+    cost counts beside it (docs/decisions/0043). ``lateness`` takes an answer that comes later than people bear, where
+    nobody states a target, for one that costs as many times more (docs/decisions/0077).
     """
 
     cost: float | None
@@ -140,6 +141,7 @@ def measures_of(
     objective: Objective,
     highest_usd_per_gpu_hour: float,
     stands_idle: bool = False,
+    busy: float = 1.0,
     rate_stated: bool = False,
     tried_out: bool = False,
 ) -> MeasureColumns:
@@ -153,6 +155,7 @@ def measures_of(
             two of a hundred dollars, and what twice as many GPUs have to bring.
         highest_usd_per_gpu_hour: the highest rate of the price list, for a plan whose price is not known.
         stands_idle: hardware is bought, and nothing is said of how busy it is.
+        busy: the share of its time that it is said to be busy.
         rate_stated: how many requests come is stated. Of a load that nobody states speed is how much of it is borne.
         tried_out: somebody tries things out: hours are paid for in which he thinks, and evidence weighs their price.
     """
@@ -177,7 +180,8 @@ def measures_of(
         late = table.numbers("plan.lateness") / objective.patience if objective.cost_exponent else unknown
         lateness = np.fmax(late, 1.0)
         return MeasureColumns(cost, time, weighed_cost * lateness, weighed_time, unknown, felt_time, lateness)
-    length, timed = _length(table, hourly, time, by_run=by_run, stands_idle=stands_idle), ~np.isnan(time)
+    timed = ~np.isnan(time)
+    length = _length(table, hourly, time, by_run=by_run, stands_idle=stands_idle, busy=busy)
     return MeasureColumns(
         hourly * length,
         time,
@@ -189,7 +193,9 @@ def measures_of(
     )
 
 
-def _length(table: PlanTable, hourly: Numbers, time: Numbers, *, by_run: bool, stands_idle: bool) -> Numbers:
+def _length(
+    table: PlanTable, hourly: Numbers, time: Numbers, *, by_run: bool, stands_idle: bool, busy: float
+) -> Numbers:
     """How long each plan of a job is paid for: the run, or a piece of work where the length of the run is not known."""
     unknown = np.full(len(table), np.nan)
     hours = table.numbers("plan.hours") if by_run else unknown
@@ -197,24 +203,28 @@ def _length(table: PlanTable, hourly: Numbers, time: Numbers, *, by_run: bool, s
     charged = np.where(hourly > 0, table.numbers("plan.usd_per_run") / hourly, np.nan) if by_run else unknown
     length = np.where(charged > 0, charged, np.where(hours > 0, hours, time))
     if not by_run:
-        length = _paid_length(table, hourly, length, stands_idle=stands_idle)
+        length = _paid_length(table, hourly, length, stands_idle=stands_idle, busy=busy)
     # One whose speed is not known is taken to be paid for as long as the longest run.
     untimed = np.fmax.reduce(length, initial=np.nan) if by_run else 1.0
     return np.where(np.isnan(time), untimed, length)
 
 
-def _paid_length(table: PlanTable, hourly: Numbers, time: Numbers, *, stands_idle: bool) -> Numbers:
+def _paid_length(table: PlanTable, hourly: Numbers, time: Numbers, *, stands_idle: bool, busy: float) -> Numbers:
     """How long each plan is paid for to do a piece of work: what is bought at least until the next piece comes in.
 
     Work comes in as fast as the owned hardware does it; else, where hardware stands idle, as fast as the plan whose
-    hours cost least.
+    hours cost least. Where it is said how busy hardware is, it comes in as fast as the plan that is cheapest by the
+    piece does it in that share of its time: a faster plan would be less busy, and not cheaper.
     """
     owned, able = table.yes("plan.owned"), ~np.isnan(time) & ~np.isnan(hourly)
     kept = ~owned & (stands_idle | table.yes("plan.bought"))
-    if not (kept & able).any() or not (stands_idle or (owned & able).any()):
+    if not (kept & able).any():
         return time
-    first = np.lexsort((time, np.where(owned, 0.0, hourly), ~owned, ~able))[0]
-    return np.where(kept, np.fmax(time, time[first]), time)
+    if stands_idle or (owned & able).any():
+        first = np.lexsort((time, np.where(owned, 0.0, hourly), ~owned, ~able))[0]
+        return np.where(kept, np.fmax(time, time[first]), time)
+    first = np.lexsort((time, hourly * time, ~(kept & able)))[0]
+    return np.where(kept, np.fmax(time, time[first] / busy), time)
 
 
 def measures_among(
@@ -237,6 +247,7 @@ class ComparedBy(NamedTuple):
 
     job: bool
     stands_idle: bool
+    busy: float
     rate_stated: bool
     tried_out: bool
 
@@ -245,7 +256,8 @@ def compared_by(workload: Facts) -> ComparedBy:
     """How the plans of a workload are compared."""
     task = workload.get("task")
     tried_out = isinstance(task, str) and profile_of(task).sized_as == "trial"
-    return ComparedBy(is_job(workload), paid_idle(workload, load_economics()), "peak_qps" in workload, tried_out)
+    idle, busy = paid_idle(workload, load_economics()), busy_share(workload)
+    return ComparedBy(is_job(workload), idle, busy, "peak_qps" in workload, tried_out)
 
 
 def spread(measures: MeasureColumns) -> Spread:

@@ -359,7 +359,8 @@ class Scales:
             return least, most
         figures = judged.measures.figures
         for other in self.judged:  # It is no worse than a plan that it beats by the hour as well.
-            if no_worse(figures, other.measures.figures):
+            machines = judged.ranked.plan.nodes, other.ranked.plan.nodes
+            if no_worse(figures, other.measures.figures, machines=machines):
                 its = self._own_merits(other)
                 least = min(least, its[0])
                 most = min(most, its[1]) if other.ranked.plan.id not in self.leaving else most
