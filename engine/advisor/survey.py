@@ -330,7 +330,9 @@ def survey_claims(plans: Sequence[Plan], measures: MeasureColumns) -> dict[str, 
         values["owned_plan_qualifies"] = (True, "whether a plan on hardware that is owned survives")
         # Who waits longer than people bear pays for it, on hardware that is there as on any other.
         least_owned = _least(measures.felt_cost[owned])
-        least_rented = _least(measures.felt_cost[table.yes("plan.offered") & ~owned & ~table.yes("plan.bought")])
+        rented = table.yes("plan.offered") & ~owned & ~table.yes("plan.bought")
+        # What nobody offers in that shape cannot undercut anything.
+        least_rented = _least(measures.felt_cost[rented & ~table.yes("plan.assumed_price")])
         values["renting_undercuts_owned"] = (
             least_owned is not None and least_rented is not None and least_rented < least_owned,
             "whether the cheapest rented plan costs less than the cheapest on hardware that is owned, lateness counted",
