@@ -216,13 +216,11 @@ def _merits(c: Contenders, objective: Objective) -> Numbers:
     stand_in = np.inf if priced.any() and objective.cost_exponent else 1.0
     merits = objective.merit(np.where(priced, cost, stand_in), np.where(timed, time, slowest), c.traits.count)
     merits = np.where(priced | (stand_in == 1.0), merits, np.inf)
-    if objective.gain_of_doubling == 1:
+    if objective.gain_of_doubling == 1 or not objective.cost_exponent:
         return merits
-    # More GPUs that cost no more than another plan, in no more machines, and are no slower, are no worse than that one.
+    # More GPUs that cost no more than another plan, and are no slower, are no worse than that one.
     rising = np.argsort(merits, kind="stable")
-    of_each = c.measures.each(lambda column: column[:, None])
-    machines = c.traits.machines
-    beside = no_worse(of_each, c.measures.take(rising), machines=(machines[:, None], machines[rising]))
+    beside = no_worse(c.measures.each(lambda column: column[:, None]), c.measures.take(rising))
     least = beside.argmax(axis=1) if len(c) else rising
     found: Numbers = np.where(beside[np.arange(len(c)), least], np.minimum(merits, merits[rising[least]]), merits)
     return found

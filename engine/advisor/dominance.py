@@ -25,14 +25,10 @@ def asks_for_no_more(one: MeasureColumns, other: MeasureColumns, mine: Traits, i
     return costs_no_more | equal | better
 
 
-def no_worse(one: MeasureColumns, other: MeasureColumns, *, machines: tuple[Any, Any]) -> Any:
-    """Whether the first plan costs no more than the second, by the work and by the hour, and is no slower.
-
-    ``machines``: those of either. Nobody who asks for speed has asked for more of them.
-    """
+def no_worse(one: MeasureColumns, other: MeasureColumns) -> Any:
+    """Whether the first plan costs no more than the second, by the work and by the hour, and is no slower."""
     costlier_an_hour = one.usd_per_hour > other.usd_per_hour  # Not so where a rate is not known.
-    found = (one.felt_cost <= other.felt_cost) & (one.time <= other.time) & (costlier_an_hour ^ True)
-    return found & (machines[0] <= machines[1])
+    return (one.felt_cost <= other.felt_cost) & (one.time <= other.time) & (costlier_an_hour ^ True)
 
 
 def keeps_count(one: Traits, other: Traits, *, guided: Any) -> Any:

@@ -355,12 +355,11 @@ class Scales:
         An unknown time counts as the slowest known of those that are left, an unknown cost as beyond all known ones.
         """
         least, most = self._own_merits(judged)
-        if self.objective.gain_of_doubling == 1:
+        if self.objective.gain_of_doubling == 1 or not self.objective.cost_exponent:
             return least, most
         figures = judged.measures.figures
         for other in self.judged:  # It is no worse than a plan that it beats by the hour as well.
-            machines = judged.ranked.plan.nodes, other.ranked.plan.nodes
-            if no_worse(figures, other.measures.figures, machines=machines):
+            if no_worse(figures, other.measures.figures):
                 its = self._own_merits(other)
                 least = min(least, its[0])
                 most = min(most, its[1]) if other.ranked.plan.id not in self.leaving else most

@@ -575,6 +575,15 @@ def test_preferences_choose_within_the_share_of_the_best(name: str, share: float
         assert answer([best, contender("loved", cost, time, score=5)], objective) == expected
 
 
+def test_the_fastest_takes_no_more_gpus_for_being_cheaper_than_a_dear_plan(fastest: Objective) -> None:
+    """Eight GPUs that are faster by a tenth are no gain over four, whatever else costs more than they do."""
+    dear, four = contender("dear", 33, 2.92, count=4), contender("four", 10, 2.98, count=4)
+    eight = contender("eight", 20, 2.73, count=8)
+    assert answer([dear, four, eight], fastest) == "four"
+    faster = contender("eight", 20, 2.92 / fastest.gain_of_doubling / 1.06, count=8)
+    assert answer([dear, four, faster], fastest) == "eight"
+
+
 def test_without_evidence_the_best_merit_wins(cheapest: Objective, fastest: Objective) -> None:
     plans = [contender("a", 1.05, 1), contender("b", 1, 1.04), contender("c", 3, 0.5)]
     assert answer(plans, cheapest) == "b"
