@@ -88,7 +88,8 @@ def choose(contenders: Contenders, objective: Objective) -> Standings:
         objective: what is minimised, and whether it was stated.
     """
     c, size = contenders, len(contenders)
-    tiers, merits = _tiers(c, objective), _merits(c, objective)
+    tiers, own_merits = _tiers(c, objective), _own_merits(c, objective)
+    merits = _merits(c, own_merits, objective)
     ranks = tiers @ np.array([8, 4, 2, 1])
     piecework = objective.stated and objective.cost_exponent
     larger = _larger(c, ranks, merits, objective) if piecework else np.full(size, NONE)
@@ -106,8 +107,9 @@ def choose(contenders: Contenders, objective: Objective) -> Standings:
     pool &= ~just_met
     eligible = _eligible(pool, asked_for, merits, objective)
     if by_time and eligible.any():
-        # What preferences may cost is a share of the time itself, not of the time that fewer GPUs are forgiven.
-        best = np.argmin(np.where(eligible, merits, np.inf))
+        # What preferences may cost is a share of the time itself, not of the time that fewer GPUs are forgiven; and of
+        # the best that needs no dearer plan to be no worse than.
+        best = np.argmin(np.where(eligible, own_merits, np.inf))
         eligible &= ~(c.measures.time > c.measures.time[best] * (1 + objective.preference_share) * (1 + _CLOSE))
         eligible &= ~_costlier_for_nothing(c, eligible, objective)
     first = next((row for row in by_evidence.tolist() if eligible[row]), NONE)
@@ -208,21 +210,25 @@ def _tiers(c: Contenders, objective: Objective) -> NDArray[np.bool_]:
     return np.stack([~c.proven, c.fallback, guided & ~c.in_count_band, guided & ~c.in_card_band], axis=1)
 
 
-def _merits(c: Contenders, objective: Objective) -> Numbers:
+def _own_merits(c: Contenders, objective: Objective) -> Numbers:
     """Merit; an unknown time counts as the slowest known, an unknown cost has no merit beside known ones."""
     cost, time = c.measures.felt_cost, c.measures.felt_time
     priced, timed = ~np.isnan(cost), ~np.isnan(time)
     slowest = time[timed].max() if timed.any() else 1.0
     stand_in = np.inf if priced.any() and objective.cost_exponent else 1.0
     merits = objective.merit(np.where(priced, cost, stand_in), np.where(timed, time, slowest), c.traits.count)
-    merits = np.where(priced | (stand_in == 1.0), merits, np.inf)
-    if objective.gain_of_doubling == 1 or not objective.cost_exponent:
-        return merits
-    # More GPUs that cost no more than another plan, and are no slower, are no worse than that one.
-    rising = np.argsort(merits, kind="stable")
+    found: Numbers = np.where(priced | (stand_in == 1.0), merits, np.inf)
+    return found
+
+
+def _merits(c: Contenders, own: Numbers, objective: Objective) -> Numbers:
+    """The same where more GPUs that cost no more than another plan, and are no slower, are no worse than that one."""
+    if objective.gain_of_doubling == 1:
+        return own
+    rising = np.argsort(own, kind="stable")
     beside = no_worse(c.measures.each(lambda column: column[:, None]), c.measures.take(rising))
     least = beside.argmax(axis=1) if len(c) else rising
-    found: Numbers = np.where(beside[np.arange(len(c)), least], np.minimum(merits, merits[rising[least]]), merits)
+    found: Numbers = np.where(beside[np.arange(len(c)), least], np.minimum(own, own[rising[least]]), own)
     return found
 
 

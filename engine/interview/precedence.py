@@ -355,7 +355,7 @@ class Scales:
         An unknown time counts as the slowest known of those that are left, an unknown cost as beyond all known ones.
         """
         least, most = self._own_merits(judged)
-        if self.objective.gain_of_doubling == 1 or not self.objective.cost_exponent:
+        if self.objective.gain_of_doubling == 1:
             return least, most
         figures = judged.measures.figures
         for other in self.judged:  # It is no worse than a plan that it beats by the hour as well.

@@ -577,7 +577,7 @@ def test_preferences_choose_within_the_share_of_the_best(name: str, share: float
 
 def test_the_fastest_takes_no_more_gpus_for_being_cheaper_than_a_dear_plan(fastest: Objective) -> None:
     """Eight GPUs that are faster by a tenth are no gain over four, whatever else costs more than they do."""
-    dear, four = contender("dear", 33, 2.92, count=4), contender("four", 10, 2.98, count=4)
+    dear, four = contender("dear", 33, 2.92, count=4), contender("four", 10, 2.98, count=4, score=1)
     eight = contender("eight", 20, 2.73, count=8)
     assert answer([dear, four, eight], fastest) == "four"
     faster = contender("eight", 20, 2.92 / fastest.gain_of_doubling / 1.06, count=8)
