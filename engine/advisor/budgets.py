@@ -1,4 +1,4 @@
-"""Budgets that no plan keeps by what the market asks, and some by what its cheapest provider does, or by renting."""
+"""What is tried where no plan is left: the cheapest provider, renting, and accelerators that nobody asked for."""
 
 from __future__ import annotations
 
@@ -17,9 +17,12 @@ from whichgpu.engine.rules import FactCandidate, ResolvedFact, ResolvedFacts
 BUDGETS = frozenset({"budget_usd_per_hour", "budget_usd_per_month", "budget_usd_total"})
 #: The fact by which plans are priced at what their cheapest provider asks.
 LOWEST_PRICES = "lowest_prices"
+#: The fact that keeps rules from rejecting what they reject only since nobody asked for it.
+NOTHING_ELSE_FITS = "nothing_else_fits"
 _SAYS = {
     LOWEST_PRICES: "whether a stated budget is kept at the price of the cheapest provider alone",
     RENTED_INSTEAD: "whether a stated budget is kept by what is rented, and by nothing that is bought",
+    NOTHING_ELSE_FITS: "whether nothing but what nobody asked for qualifies",
 }
 
 #: The plans of these facts, judged, and their maker; by a maker that is there already, if one is given.
@@ -32,6 +35,22 @@ class Within(NamedTuple):
     intake: ResolvedFacts
     maker: PlanMaker
     found: PlanRound
+
+
+def with_last_resorts(intake: ResolvedFacts, make: Make, maker: PlanMaker | None = None) -> Within:
+    """The facts and plans of a decision; where nothing else qualifies, with what nobody asked for, which is warned of.
+
+    Args:
+        intake: the workload's facts.
+        make: judges the plans of such facts.
+        maker: of plans at the usual prices.
+    """
+    usual = within_budgets(intake, make, maker)
+    if usual.found.judged or not _rejected_only_by(usual.found, frozenset({NOTHING_ELSE_FITS})):
+        return usual
+    wider = _with(intake, (NOTHING_ELSE_FITS,))
+    again = Within(wider, *make(wider))
+    return again if again.found.judged else usual
 
 
 def within_budgets(intake: ResolvedFacts, make: Make, maker: PlanMaker | None = None) -> Within:
@@ -60,7 +79,7 @@ def within_budgets(intake: ResolvedFacts, make: Make, maker: PlanMaker | None = 
 
 
 def _with(intake: ResolvedFacts, names: tuple[str, ...]) -> ResolvedFacts:
-    """The facts with these said to be so, since only so a stated budget is kept."""
+    """The facts with these said to be so, since only so a plan is left."""
     stated = tuple(sorted(BUDGETS & intake.facts.keys()))
     facts, resolved = dict(intake.facts), dict(intake.resolved)
     for name in names:
@@ -76,6 +95,9 @@ def _could_be_rented(facts: Facts) -> bool:
 
 def _money_alone_is_short(found: PlanRound, intake: ResolvedFacts) -> bool:
     """Whether some plan is rejected for what it costs and for nothing else."""
-    if not BUDGETS & intake.facts.keys():
-        return False
-    return any(rules and all(rule.reads & BUDGETS for rule in rules) for rules in found.rejected_by)
+    return bool(BUDGETS & intake.facts.keys()) and _rejected_only_by(found, BUDGETS)
+
+
+def _rejected_only_by(found: PlanRound, facts: frozenset[str]) -> bool:
+    """Whether some plan is rejected by rules of which each reads one of these facts, and by no other."""
+    return any(rules and all(rule.reads & facts for rule in rules) for rules in found.rejected_by)
