@@ -147,10 +147,17 @@ def _just_met(
     roomy, without = pool & c.roomy, pool & ~c.roomy
     if not without.any() or not roomy.any():
         return np.zeros(len(c), np.bool_)
+    share = (1 + objective.room_share) * (1 + _CLOSE)
+    if objective.stated and not objective.cost_exponent:
+        # Room costs hardly more where it costs hardly more money as well.
+        cost, rows = c.measures.cost, np.flatnonzero(roomy)
+        dearer = cost[rows] > cost[:, None] * (1 + objective.guide_hour_share)  # Not so where a price is not known.
+        near = (merits[rows] <= merits[:, None] * share) & ~dearer
+        return without & near.any(axis=1)
     first = by_evidence[np.argmax(roomy[by_evidence])]
     taken = first if outweighing[first] == NONE else outweighing[first]
     merit = merits[roomy].min() if objective.stated else merits[taken]
-    found: Flags = without & (merit <= merits * (1 + objective.room_share) * (1 + _CLOSE))
+    found: Flags = without & (merit <= merits * share)
     return found
 
 

@@ -676,6 +676,13 @@ def test_for_as_much_by_the_piece_the_smaller_purchase_is_made(cheapest: Objecti
     assert answer([contender("large", 10, 1, count=4, hourly=4, score=1), small], cheapest) == "large"
 
 
+def test_the_fastest_pays_no_multiple_for_room(fastest: Objective) -> None:
+    just = contender("just", 32, 1.001, roomy=False, score=2)
+    share = 1 + fastest.guide_hour_share
+    assert answer([just, contender("dear", 32 * share + 0.1, 1)], fastest) == "just"
+    assert answer([just, contender("near", 32 * share - 0.1, 1)], fastest) == "near"
+
+
 def test_preferences_choose_beside_the_best_that_has_room(cheapest: Objective) -> None:
     """Whether a plan that only just meets a target is there or not, the others are compared alike."""
     others = [contender("best", 11, 1), contender("liked", 11.9, 1, score=5)]
