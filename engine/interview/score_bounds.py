@@ -208,7 +208,7 @@ class Field:
         pool = (self.leader, *filter(self._stays_in_the_pool, self.others))
         # Beside plans with room those without do not count.
         best = min(entry.merits[1] for entry in pool if entry.roomy or not self.leader.roomy)
-        return best * (1 + self.objective.preference_share) * (1 + _ROUNDING)
+        return best * (1 + self.objective.widest_share) * (1 + _ROUNDING)
 
     def _stays_in_the_pool(self, entry: Entrant) -> bool:
         """Whether a plan is compared with the leader by merit, whatever is answered."""
