@@ -154,8 +154,8 @@ def _just_met(
         # Room costs hardly more where it costs hardly more money as well.
         cost, rows = c.measures.cost, np.flatnonzero(roomy)
         dearer = cost[rows] > cost[:, None] * (1 + objective.guide_hour_share)  # Not so where a price is not known.
-        near = (merits[rows] <= merits[:, None] * share) & ~dearer
-        return without & near.any(axis=1)
+        near: Flags = np.any((merits[rows] <= merits[:, None] * share) & ~dearer, axis=1)
+        return without & near
     first = by_evidence[np.argmax(roomy[by_evidence])]
     taken = first if outweighing[first] == NONE else outweighing[first]
     merit = merits[roomy].min() if objective.stated else merits[taken]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import astuple
+from numpy.typing import NDArray
 
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.catalogue import profile_of
@@ -144,6 +145,7 @@ def measures_of(
     busy: float = 1.0,
     rate_stated: bool = False,
     tried_out: bool = False,
+    comes_every: Any = None,
 ) -> MeasureColumns:
     """Cost and time of plans as choosing compares them.
 
@@ -158,12 +160,11 @@ def measures_of(
         busy: the share of its time that it is said to be busy.
         rate_stated: how many requests come is stated. Of a load that nobody states speed is how much of it is borne.
         tried_out: somebody tries things out: hours are paid for in which he thinks, and evidence weighs their price.
+        comes_every: ``work_comes_every`` of other plans than these.
     """
     table = PlanTable.of(plans)
     hourly, count = table.numbers("plan.usd_per_hour"), table.numbers("plan.count")
-    tokens = table.numbers("plan.tokens_per_s")
-    rate = np.where(tokens > 0, tokens, table.numbers("plan.samples_per_s"))
-    time = 1 / np.where(rate > 0, rate, np.nan)
+    time = _time_of_a_piece(table)
     if not job:
         latency = table.numbers("plan.latency_mean_ms")
         time = np.where(latency > 0, latency, time)
@@ -181,7 +182,9 @@ def measures_of(
         lateness = np.fmax(late, 1.0)
         return MeasureColumns(cost, time, weighed_cost * lateness, weighed_time, unknown, felt_time, lateness)
     timed = ~np.isnan(time)
-    length = _length(table, hourly, time, by_run=by_run, stands_idle=stands_idle, busy=busy)
+    if comes_every is None and not by_run:
+        comes_every = work_comes_every(table, stands_idle=stands_idle, busy=busy)
+    length = _length(table, hourly, time, by_run=by_run, stands_idle=stands_idle, comes_every=comes_every)
     return MeasureColumns(
         hourly * length,
         time,
@@ -193,8 +196,16 @@ def measures_of(
     )
 
 
+def _time_of_a_piece(table: PlanTable) -> Numbers:
+    """How long each plan takes for a token, or else a sample; NaN where that is not known."""
+    tokens = table.numbers("plan.tokens_per_s")
+    rate = np.where(tokens > 0, tokens, table.numbers("plan.samples_per_s"))
+    found: Numbers = 1 / np.where(rate > 0, rate, np.nan)
+    return found
+
+
 def _length(
-    table: PlanTable, hourly: Numbers, time: Numbers, *, by_run: bool, stands_idle: bool, busy: float
+    table: PlanTable, hourly: Numbers, time: Numbers, *, by_run: bool, stands_idle: bool, comes_every: Any
 ) -> Numbers:
     """How long each plan of a job is paid for: the run, or a piece of work where the length of the run is not known."""
     unknown = np.full(len(table), np.nan)
@@ -202,29 +213,35 @@ def _length(
     # Of hardware that is kept, a run is charged the hours that it stands idle for as well.
     charged = np.where(hourly > 0, table.numbers("plan.usd_per_run") / hourly, np.nan) if by_run else unknown
     length = np.where(charged > 0, charged, np.where(hours > 0, hours, time))
-    if not by_run:
-        length = _paid_length(table, hourly, length, stands_idle=stands_idle, busy=busy)
+    if not by_run:  # What is bought is paid for at least until the next piece of work comes in.
+        length = np.where(_kept(table, stands_idle=stands_idle), np.fmax(length, comes_every), length)
     # One whose speed is not known is taken to be paid for as long as the longest run.
     untimed = np.fmax.reduce(length, initial=np.nan) if by_run else 1.0
     return np.where(np.isnan(time), untimed, length)
 
 
-def _paid_length(table: PlanTable, hourly: Numbers, time: Numbers, *, stands_idle: bool, busy: float) -> Numbers:
-    """How long each plan is paid for to do a piece of work: what is bought at least until the next piece comes in.
+def _kept(table: PlanTable, *, stands_idle: bool) -> NDArray[np.bool_]:
+    """Which plans are paid for while they do nothing."""
+    found: NDArray[np.bool_] = ~table.yes("plan.owned") & (stands_idle | table.yes("plan.bought"))
+    return found
+
+
+def work_comes_every(plans: Sequence[Plan], *, stands_idle: bool, busy: float) -> float:
+    """The time until the next piece of work comes in, where hardware is kept for it; NaN where none is.
 
     Work comes in as fast as the owned hardware does it; else, where hardware stands idle, as fast as the plan whose
     hours cost least. Where it is said how busy hardware is, it comes in as fast as the plan that is cheapest by the
     piece does it in that share of its time: a faster plan would be less busy, and not cheaper.
     """
+    table = PlanTable.of(plans)
+    hourly, time = table.numbers("plan.usd_per_hour"), _time_of_a_piece(table)
     owned, able = table.yes("plan.owned"), ~np.isnan(time) & ~np.isnan(hourly)
-    kept = ~owned & (stands_idle | table.yes("plan.bought"))
-    if not (kept & able).any():
-        return time
+    kept = _kept(table, stands_idle=stands_idle) & able
+    if not kept.any():
+        return math.nan
     if stands_idle or (owned & able).any():
-        first = np.lexsort((time, np.where(owned, 0.0, hourly), ~owned, ~able))[0]
-        return np.where(kept, np.fmax(time, time[first]), time)
-    first = np.lexsort((time, hourly * time, ~(kept & able)))[0]
-    return np.where(kept, np.fmax(time, time[first] / busy), time)
+        return float(time[np.lexsort((time, np.where(owned, 0.0, hourly), ~owned, ~able))[0]])
+    return float(time[np.lexsort((time, hourly * time, ~kept))[0]]) / busy
 
 
 def measures_among(
