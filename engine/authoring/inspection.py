@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from whichgpu.engine.advisor import Advisor, known_names
+from whichgpu.engine.advisor import NOTHING_ELSE_FITS, Advisor, known_names
 from whichgpu.engine.authoring.guides.guides import catalogue_of, guide_folders, uncarried as uncarried_by
 from whichgpu.engine.authoring.guides.statements import sections as sections_of, statements
 from whichgpu.engine.authoring.lint.checks import ALL_CHECKS
@@ -151,9 +151,9 @@ def calculated_facts() -> dict[str, frozenset[str]]:
 
 
 def produced_facts(vocabulary: Vocabulary) -> frozenset[str]:
-    """Facts that something other than a rule gives: calculators, the survey over plans, the rent-or-own sums."""
+    """Facts that something other than a rule gives: calculators, surveys of plans, last resorts, the rent-or-own sums."""
     later = {name for name, fact in vocabulary.facts.items() if fact.available in ("survey", "outcome")}
-    return frozenset(registered()) | later - {"procurement"}  # That verdict only rules can give.
+    return frozenset(registered()) | {NOTHING_ELSE_FITS} | later - {"procurement"}  # That verdict only rules can give.
 
 
 def worked_out_facts(advisor: Advisor) -> frozenset[str]:

@@ -125,7 +125,16 @@ class Field:
     def _just_met_beside_the_leader(self, other: Entrant) -> bool:
         """Whether a plan without room is passed over for the leader, or for another with room that costs less."""
         taken = self.stand_in or self.leader
-        return self.leader.roomy and not other.roomy and taken.merits[1] <= self._most_for_room(other.merits[0])
+        if not self.leader.roomy or other.roomy or self._dearer_for_room(other):
+            return False
+        return taken.merits[1] <= self._most_for_room(other.merits[0])
+
+    def _dearer_for_room(self, other: Entrant) -> bool:
+        """Whether the leader costs more than room may, where only time was asked for."""
+        mine, its = self.leader.judged.measures.cost, other.judged.measures.cost
+        if self.objective.cost_exponent or mine is None or its is None:
+            return False
+        return mine > its * (1 + self.objective.guide_hour_share)
 
     def _most_for_room(self, merit: float) -> float:
         """The merit up to which a plan with room is preferred to one without."""
@@ -203,7 +212,7 @@ class Field:
         pool = (self.leader, *filter(self._stays_in_the_pool, self.others))
         # Beside plans with room those without do not count.
         best = min(entry.merits[1] for entry in pool if entry.roomy or not self.leader.roomy)
-        return best * (1 + self.objective.preference_share) * (1 + _ROUNDING)
+        return best * (1 + self.objective.widest_share) * (1 + _ROUNDING)
 
     def _stays_in_the_pool(self, entry: Entrant) -> bool:
         """Whether a plan is compared with the leader by merit, whatever is answered."""

@@ -31,7 +31,13 @@ from .costs.procurement import (
 )
 from .costs.provenance import cost_grounds as cost_grounds
 from .costs.purchase import SourcedAmount as SourcedAmount, owned_form as owned_form
-from .costs.spending import count_owned as count_owned, owned_gpus as owned_gpus, paid_idle as paid_idle
+from .costs.spending import (
+    RENTED_INSTEAD as RENTED_INSTEAD,
+    busy_share as busy_share,
+    count_owned as count_owned,
+    owned_gpus as owned_gpus,
+    paid_idle as paid_idle,
+)
 from .costs.thresholds import (
     Threshold as Threshold,
     ThresholdSays as ThresholdSays,
