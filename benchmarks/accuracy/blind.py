@@ -139,8 +139,8 @@ band rests on them.
         90.3,
         63.6,
         """180 rows of pages that people read: 84 of fourteen sources that stand in none of the other files, 96 of other
-pages of repositories that do (`data/blind_runs_5.jsonl`), gathered, committed and run once in the same way: **first** is
-what came out then (`docs/decisions/0130`). **Now** is after mechanisms were mended that they showed and fifteen rows
+pages of repositories that do (`data/blind_runs_5.jsonl`), gathered, committed and run once in the same way: **first**
+is what came out then (`docs/decisions/0130`). **Now** is after mechanisms were mended that they showed and fifteen rows
 were told as their scripts have it (0131), so that **none of it is blind any more**. No band rests on them.
 """,
     ),

@@ -151,7 +151,7 @@ def calculated_facts() -> dict[str, frozenset[str]]:
 
 
 def produced_facts(vocabulary: Vocabulary) -> frozenset[str]:
-    """Facts that something other than a rule gives: calculators, surveys of plans, last resorts, the rent-or-own sums."""
+    """Facts that something other than a rule gives: calculators, surveys, last resorts, the rent-or-own sums."""
     later = {name for name, fact in vocabulary.facts.items() if fact.available in ("survey", "outcome")}
     return frozenset(registered()) | {NOTHING_ELSE_FITS} | later - {"procurement"}  # That verdict only rules can give.
 
