@@ -43,14 +43,14 @@ def read(
 ) -> Workload:
     """The workload in a file or on standard input, with ``fact=value`` changes. Raises InputError with all problems.
 
-    What was taken in another sense than it was written is told on standard error.
+    What was taken in another sense than it was written is reported on standard error.
 
     Args:
         advisor: knows the facts.
         file: a path, or ``-``.
         changes: ``fact=value`` texts.
         content: of the file, where it was read already.
-        to_size: the configuration that ``gpu`` and ``count`` name is looked at; else they are told to be left out.
+        to_size: the configuration that ``gpu`` and ``count`` name is looked at; else a note says they are left out.
     """
     if content is not None:
         node = read_yaml_text(content, "standard input" if file == STDIN else file, error=InputError)

@@ -48,12 +48,12 @@ def _reply(line: Line, answer: Callable[[JsonObject], JsonObject]) -> tuple[Json
 
 
 def _refusal(line: Line, problem: Problem | None, further: tuple[Problem, ...] = ()) -> RefusedLine:
-    told = problem or Problem("refused", f"line {line.number} cannot be answered")
+    shown = problem or Problem("refused", f"line {line.number} cannot be answered")
     error: RefusedError = {
-        "code": told.code,
-        "message": told.message,
-        "fact": told.fact,
-        "nearest": list(told.nearest),
+        "code": shown.code,
+        "message": shown.message,
+        "fact": shown.fact,
+        "nearest": list(shown.nearest),
         "line": line.number,
     }
     if further:

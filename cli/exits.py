@@ -1,4 +1,4 @@
-"""What the exit codes mean, and how an error is told."""
+"""What the exit codes mean, and how an error is reported."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ INTERNAL_ERROR = 3
 INTERRUPTED = 130
 
 
-def tell(error: BaseException) -> int:
+def report(error: BaseException) -> int:
     """Say on standard error what went wrong, and return the exit code that it means."""
     if isinstance(error, click.exceptions.Exit):
         return error.exit_code
@@ -25,10 +25,10 @@ def tell(error: BaseException) -> int:
     if isinstance(error, click.ClickException):
         error.show()
         return WRONG_INPUT
-    return _tell_other(error)
+    return _report_other(error)
 
 
-def _tell_other(error: BaseException) -> int:
+def _report_other(error: BaseException) -> int:
     import traceback  # noqa: PLC0415 - help and version need neither this nor the engine.
 
     from whichgpu.engine.core import WhichgpuError  # noqa: PLC0415

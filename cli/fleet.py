@@ -11,7 +11,7 @@ from whichgpu import Advisor
 from whichgpu.engine.fleet import JobMap, Jobs, Manifest, Progress, Store, Workers, run_fleet
 
 
-#: Seconds between two lines where nobody watches, as in a log.
+#: Seconds between two lines where it is not watched, as in a log.
 _EVERY = 30.0
 
 
@@ -19,7 +19,7 @@ def run_jobs(jobs: Jobs, job_map: JobMap, advisor: Advisor, workers: Workers, st
     """Decide the jobs, with how far it is on standard error."""
     shown = ProgressLine(store.manifest.rows)
     try:
-        run_fleet(jobs, job_map, advisor, workers, store, shown.tell)
+        run_fleet(jobs, job_map, advisor, workers, store, shown.show)
     except KeyboardInterrupt:
         shown.end()
         rows = store.manifest.rows
@@ -38,18 +38,18 @@ class ProgressLine:
 
     def __init__(self, rows: int) -> None:
         self._watched = sys.stderr is not None and sys.stderr.isatty()
-        self._begun = self._told = time.monotonic()
+        self._begun = self._shown_at = time.monotonic()
         self._before = rows
         self._share: float | None = None
 
-    def tell(self, progress: Progress) -> None:
+    def show(self, progress: Progress) -> None:
         """Show how far it is, at most four times a second."""
         moment = time.monotonic()
         if self._share is None:
             self._share = progress.share
-        if moment - self._told < (0.25 if self._watched else _EVERY):
+        if moment - self._shown_at < (0.25 if self._watched else _EVERY):
             return
-        self._told = moment
+        self._shown_at = moment
         text = self._text(progress, moment - self._begun)
         sys.stderr.write(f"\r\x1b[K{text}" if self._watched else f"{text}\n")
         sys.stderr.flush()
@@ -69,7 +69,7 @@ class ProgressLine:
             sys.stderr.flush()
 
 
-class Told(NamedTuple):
+class RunSummary(NamedTuple):
     """What a run came to."""
 
     rows: int
@@ -80,7 +80,7 @@ class Told(NamedTuple):
     lost: int
 
     @classmethod
-    def of(cls, manifest: Manifest) -> Told:
+    def of(cls, manifest: Manifest) -> RunSummary:
         """The sums over the parts."""
         parts = manifest.parts
         sums = (sum(getattr(part, name) for part in parts) for name in ("distinct", "errors", "internal", "bytes"))
@@ -88,7 +88,7 @@ class Told(NamedTuple):
         return cls(manifest.rows, distinct, errors, internal, length, manifest.workers_lost)
 
     def sentence(self, target: Path) -> str:
-        """What a person is told at the end."""
+        """The summary that is printed at the end."""
         wrong = f", {self.errors:,} of them wrong (status error)" if self.errors else ""
         lost = f" {self.lost} workers were lost; what they were at was decided again." if self.lost else ""
         each = f", {self.bytes / self.rows:.0f} bytes each" if self.rows else ""

@@ -15,7 +15,7 @@ from whichgpu.engine.catalogue import Gpu, Knowledge
 from whichgpu.engine.core import InputError, Problem
 
 
-#: What lists GPUs with their memory, the most telling first; lspci knows names alone.
+#: What lists GPUs with their memory, the most detailed first; lspci knows names alone.
 PROGRAMS: tuple[tuple[str, ...], ...] = (
     ("nvidia-smi", "--query-gpu=name,memory.total,memory.used", "--format=csv"),
     ("rocm-smi", "--showproductname", "--showmeminfo", "vram", "--json"),
@@ -26,7 +26,7 @@ _PATIENCE_S = 15
 #: Readings of memory and what is sold differ by no more.
 _SAME_MEMORY = 0.08
 _MIB_PER_GB = 1e9 / 2**20
-#: Parts of device names that tell no card from another.
+#: Parts of device names that distinguish no cards.
 _BESIDE_THE_POINT = re.compile(r"\s*(?:\b\d+\s?GB\b|Lite Hash Rate|with Max-Q Design)", re.IGNORECASE)
 NOTHING_FOUND = Problem(
     "no-gpu-here",

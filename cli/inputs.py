@@ -1,4 +1,4 @@
-"""What the user hands in: a file or standard input, as text or as lines of JSON."""
+"""What the user gives: a file or standard input, as text or as lines of JSON."""
 
 from __future__ import annotations
 

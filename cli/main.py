@@ -142,7 +142,7 @@ def run(arguments: list[str] | None = None) -> int:
     try:
         result = whichgpu.main(args=arguments, prog_name="whichgpu", standalone_mode=False)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the outermost door: nothing may leave as a traceback.
-        return exits.tell(error)
+        return exits.report(error)
     return result if isinstance(result, int) else exits.ANSWERED
 
 

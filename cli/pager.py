@@ -14,7 +14,7 @@ def show_paged(text: str) -> bool:
     """Show a text by ``$PAGER``, or by ``less``. False where it was not shown: it is short, or this is no terminal."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM", "") in {"", "dumb"}:
         return False
-    import shlex  # noqa: PLC0415 - three imports that nobody needs whose answer goes to a pipe or a file
+    import shlex  # noqa: PLC0415 - three imports that an answer into a pipe or a file does not need
     import shutil  # noqa: PLC0415
     import subprocess  # noqa: PLC0415
 

@@ -180,7 +180,7 @@ def _price(text: Any) -> float:
     try:
         return float(text)
     except ValueError:
-        return float("inf")  # The reader of the list tells what is wrong with it.
+        return float("inf")  # The reader of the list says what is wrong with it.
 
 
 def _meaning(knowledge: Knowledge) -> Callable[[tuple[str, int | None]], str | None]:

@@ -43,10 +43,10 @@ def passphrase(ring: Keyring) -> str | None:
     """What opens the private key: from the environment, or typed. None where it has none."""
     if not ring.asks_passphrase:
         return None
-    told = os.environ.get(PASSPHRASE)
-    if told is None and sys.stdin.isatty():
-        told = click.prompt("Passphrase of the signing key", hide_input=True, err=True)
-    return told
+    passphrase = os.environ.get(PASSPHRASE)
+    if passphrase is None and sys.stdin.isatty():
+        passphrase = click.prompt("Passphrase of the signing key", hide_input=True, err=True)
+    return passphrase
 
 
 def read_saved(file: str, *, altered: bool = False) -> Saved:
@@ -67,9 +67,9 @@ def mark_blocks(*records: Saved) -> list[Block]:
     return [Paragraph(saved.mark, "good" if saved.standing.state == "signed" else "plain") for saved in records]
 
 
-def marked(told: dict[str, Any], saved: Saved) -> dict[str, Any]:
+def marked(payload: dict[str, Any], saved: Saved) -> dict[str, Any]:
     """A JSON answer about a record, with the mark."""
-    return {**told, "record": {"id": saved.id, "state": saved.standing.state, "says": saved.standing.says}}
+    return {**payload, "record": {"id": saved.id, "state": saved.standing.state, "says": saved.standing.says}}
 
 
 def save_record(

@@ -43,8 +43,8 @@ def history_of(name: str, path: Path) -> list[Revision]:
     if extent is None:
         raise InputError(Problem("no-history", f"no commit has {name!r} in {path.name} yet", fix="commit it"))
     first, last = extent
-    told = _git(git, path.parent, "log", "--date=short", _FORMAT, f"-L{first},{last}:./{path.name}")
-    return [_revision(part) for part in (told or "").split(_MARK) if part.strip()]
+    history = _git(git, path.parent, "log", "--date=short", _FORMAT, f"-L{first},{last}:./{path.name}")
+    return [_revision(part) for part in (history or "").split(_MARK) if part.strip()]
 
 
 def extent_of(name: str, text: str, *, within: str) -> tuple[int, int] | None:

@@ -8,7 +8,7 @@ from itertools import groupby
 
 import yaml
 
-from whichgpu.cli.render.facts import accepts, settles, topic_key
+from whichgpu.cli.render.facts import accepts, topic_key, when_unstated
 from whichgpu.engine.catalogue import profile_of
 from whichgpu.engine.core import Value
 from whichgpu.engine.rules import FactDef, Vocabulary
@@ -54,7 +54,7 @@ def _entry(fact: FactDef, value: str | None) -> list[str]:
         ]
     else:
         lines += _comment(f"Write {accepts(fact)}.", "  ")
-    lines += _comment(f"If you say nothing: {settles(fact)}.", "  ")
+    lines += _comment(f"If not given: {when_unstated(fact)}.", "  ")
     return [*lines, f"{fact.name}: {value}" if value else f"#{fact.name}:"]
 
 

@@ -51,6 +51,7 @@ _ENGINES = (
     ("llama.cpp", "llama.cpp"),
     ("diffusers", "diffusers"),
     ("transformers", "transformers"),
+    ("timm", "transformers"),  # plain PyTorch
     ("litgpt", "transformers"),
     ("openai/whisper", "openai-whisper"),
     ("faster-whisper", "other"),

@@ -66,7 +66,8 @@ def kind_of_work(answer: Mapping[str, Any]) -> str:
     """``service``: paid by the hour, judged by its answer time. ``job``: paid by the piece, judged by its rate.
 
     Trying things out is neither: paid by the hour or by the piece, judged by its rate. ``job on bought hardware`` is
-    one where nothing is said of how busy the hardware would be: it is paid for all month, whatever it does.
+    one where nothing is said of how busy the hardware would be: it is paid for all month, whatever it does. Where a
+    share is said, it is said of hardware, and not how much work there is: it is paid by the month or by the piece.
     """
     task = fact(answer, "task")
     if task == "inference" and fact(answer, "serving_mode") != "batch":
@@ -75,7 +76,11 @@ def kind_of_work(answer: Mapping[str, Any]) -> str:
         return "try"
     wish, own_place = fact(answer, "procurement_wish"), fact(answer, "deployment_site") in _OWN_PLACES
     buys = wish == "buy" or (own_place and wish != "rent")
-    return KEPT if buys and not any(fact(answer, name) for name in _USE) else "job"
+    if not buys:
+        return "job"
+    if not any(fact(answer, name) for name in _USE):
+        return KEPT
+    return IN_USE if fact(answer, "utilization_pct") else "job"
 
 
 _OWN_PLACES = ("workstation", "edge", "datacenter")
@@ -93,6 +98,7 @@ def costs(one: Plan, other: Plan, work: str) -> tuple[float, float] | None:
     """What two plans cost for the same work, on the same basis; None where that is not known of both.
 
     Trying things out may be paid either way: of the hour and the piece the one that speaks more for ``other`` counts.
+    So may work of unknown length on what is bought and busy for a share of its time, of the month and the piece.
     What is bought is paid for whether it works or not: beside owned hardware it costs its month for the work that this
     does in one.
     """
@@ -108,7 +114,7 @@ def costs(one: Plan, other: Plan, work: str) -> tuple[float, float] | None:
         pair = _basis(one, basis), _basis(other, basis)
         if pair[0] is not None and pair[1] is not None:
             pairs.append((pair[0], pair[1]))
-    if work == "try":
+    if work == "try" or (work == IN_USE and _basis(one, "usd_per_run") is None):
         return max(pairs, key=lambda pair: pair[0] / pair[1] if pair[1] else math.inf, default=None)
     return pairs[0] if pairs else None
 
@@ -125,11 +131,14 @@ def _for_the_work_of_owned(one: Plan, other: Plan, *, owned_first: bool) -> tupl
 
 #: A job on hardware that is bought, where nothing is said of how busy it is.
 KEPT = "job on bought hardware"
+#: One where a share is said that the hardware is busy.
+IN_USE = "job on bought hardware in use"
 _BASES = {
     "service": ("usd_per_month", "usd_per_hour"),
     "try": ("usd_per_hour", "piece"),
     "job": ("usd_per_run", "piece"),
     KEPT: ("usd_per_run", "usd_per_month", "piece"),
+    IN_USE: ("usd_per_run", "usd_per_month", "piece"),
 }
 
 

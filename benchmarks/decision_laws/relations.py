@@ -22,6 +22,7 @@ GAIN_OF_DOUBLING = 1.2
 
 _CLASSES = ["hyperscaler", "neocloud", "marketplace", "aws", "gcp", "runpod", "lambda"]
 _LOADS = ["peak_qps", "concurrency", "train_tokens_b", "train_steps"]
+_RATES = ("peak_qps", "min_tokens_per_s")
 
 
 class Relations(Invariance):
@@ -225,12 +226,16 @@ class Relations(Invariance):
         return float(GAIN_OF_DOUBLING ** math.log2(max(1.0, old["count"] / new["count"])))
 
     def doubled_load(self, facts: Facts) -> Verdict | None:
-        """Twice the load: `cheapest` no cheaper for the whole."""
+        """Twice the load: `cheapest` no cheaper for the whole.
+
+        More requests in flight are more load together with a stated rate: of themselves they make a rate easier.
+        """
         name = self._any(facts, _LOADS)
         if name is None:
             return None
         stated = {**facts, "objective": "cheapest"}
-        before, after = self.ask(stated), self.ask({**stated, name: stated[name] * 2})
+        names = [name, *(rate for rate in _RATES if name == "concurrency" and facts.get(rate))]
+        before, after = self.ask(stated), self.ask(stated | {each: stated[each] * 2 for each in names})
         old, new, work = before["recommendation"], after["recommendation"], kind_of_work(before)
         if old is None or new is None:
             return stated, None
@@ -241,7 +246,10 @@ class Relations(Invariance):
         if sums[0] is None or sums[1] is None:
             return None
         cheaper = sums[1] < 0.99 * sums[0]
-        return stated, f"{name} doubled: {words(old, work)} becomes {words(new, work)}" if cheaper else None
+        return (
+            stated,
+            f"{' and '.join(names)} doubled: {words(old, work)} becomes {words(new, work)}" if cheaper else None,
+        )
 
     # ------------------------------------------------------------------ counting
 

@@ -27,6 +27,9 @@ MORE_COUNTS = (*COUNTS, 32, 64)
 DESK_FORMS, DESK_CARDS = ("pcie",), 4
 HOURS_PER_MONTH = 730
 USD_PER_KWH = 0.15  # where none is stated
+#: Beyond so many GPUs training wants one of these links (fpt 3.4, a heuristic that stays visible in answers).
+LINKED_FROM, FAST_LINKS = 8, ("nvlink", "xgmi", "ici", "neuronlink", "roce")
+_TRAINING = ("pretraining", "full_finetuning", "peft_finetuning")
 BUDGETS = ("budget_usd_per_hour", "budget_usd_per_month", "budget_usd_total")
 
 
@@ -148,12 +151,18 @@ class Sweep:
                     yield plan
 
     def any_within_limits(self, facts: Mapping[str, Any]) -> str | None:
-        """A plan within every stated limit, in words; None where there is none."""
+        """A plan within every stated limit, in words; None where there is none.
+
+        More than eight GPUs train over a fast link only: a heuristic of the guides that stays (`thunder-mem-must-fit`
+        holds that a card which does not hold the job is no answer, however many of it could be cabled together).
+        """
         asked = (int(facts["num_gpus"]),) if facts.get("num_gpus") else MORE_COUNTS
         budget = any(name in facts for name in BUDGETS)
         rented = facts.get("deployment_site") == "cloud" or facts.get("procurement_wish") == "rent" or budget
         purchase = "budget_usd_total" in facts and not facts.get("gpus_owned") and _is_bought(facts)
         for plan in self.plans(facts, asked, priced=rented):
+            if facts["task"] in _TRAINING and plan["count"] > LINKED_FROM and plan["link"] not in FAST_LINKS:
+                continue
             kept = limits_kept(plan, facts)
             if purchase:
                 kept["budget_usd_total"] = self._pays_for(plan, facts["budget_usd_total"])

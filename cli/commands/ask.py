@@ -71,8 +71,8 @@ def ask(
     """
     advisor = load(rules, builtin=builtin, tests=False)
     state = _known(advisor, answers, sets)
-    keeper = Session(Path(session) if session else new_session_file(now()))
-    return _interview(advisor, state, keeper, save=save, plain=plain, form=form, everything=everything)
+    saved = Session(Path(session) if session else new_session_file(now()))
+    return _interview(advisor, state, saved, save=save, plain=plain, form=form, everything=everything)
 
 
 @click.command()
@@ -93,11 +93,11 @@ def resume(
     builtin: bool,
 ) -> int:
     """Go on with the interview in SESSION, or with the latest one."""
-    keeper = Session(Path(session) if session else latest_session_file())
-    state = keeper.load()
+    saved = Session(Path(session) if session else latest_session_file())
+    state = saved.load()
     advisor = load(rules, builtin=builtin, tests=False)
     state = _still_valid(advisor, state)
-    return _interview(advisor, state, keeper, save=save, plain=plain, form=form, everything=everything)
+    return _interview(advisor, state, saved, save=save, plain=plain, form=form, everything=everything)
 
 
 def _known(advisor: Advisor, answers: str | None, sets: tuple[str, ...]) -> State:
@@ -117,17 +117,17 @@ def _still_valid(advisor: Advisor, state: State) -> State:
 
 
 def _interview(
-    advisor: Advisor, state: State, keeper: Session, *, save: str | None, plain: bool, form: str, everything: bool
+    advisor: Advisor, state: State, saved: Session, *, save: str | None, plain: bool, form: str, everything: bool
 ) -> int:
     interviewer = Interviewer(advisor, now(), context=probing_context(advisor.context))
     names = names_of(advisor)
     interviewer.decide(state)  # Facts that contradict the catalogue are refused before anything is asked.
     talk = _Talk(advisor, plain=plain, to_stderr=form != "text")
-    dialogue = Dialogue(interviewer, names, keeper, talk.ask_line, talk.tell)
+    dialogue = Dialogue(interviewer, names, saved, talk.ask_line, talk.show)
     if isinstance(interviewer.next_question(state), Question):
         if not sys.stdin.isatty() and talk.is_at_end():
             raise _nothing_to_read(interviewer, state)
-        talk.tell(welcome(str(keeper.file)))
+        talk.show(welcome(str(saved.file)))
     try:
         if not state.answers:
             state = dialogue.wishes(state)
@@ -135,10 +135,10 @@ def _interview(
             dialogue.say_standing(state)  # Of an interview that goes on.
         state, done = dialogue.run(state)
     except StoppedError as stopped:
-        return _stopped(stopped, keeper, talk)
+        return _stopped(stopped, saved, talk)
     except KeyboardInterrupt:
-        keeper.keep(dialogue.state)
-        click.echo(f"\nStopped. {_kept(keeper)}", err=True)
+        saved.keep(dialogue.state)
+        click.echo(f"\nStopped. {_kept(saved)}", err=True)
         return exits.INTERRUPTED
     return _answer(interviewer, state, done, save=save, plain=plain, form=form, everything=everything)
 
@@ -189,18 +189,18 @@ def _nothing_to_read(interviewer: Interviewer, state: State) -> InputError:
     )
 
 
-def _stopped(stopped: StoppedError, keeper: Session, talk: _Talk) -> int:
-    keeper.keep(stopped.state)
+def _stopped(stopped: StoppedError, saved: Session, talk: _Talk) -> int:
+    saved.keep(stopped.state)
     if stopped.by == "end of input" and not sys.stdin.isatty():
         missing = [stopped.question.fact.name, *stopped.question.also_open] if stopped.question else []
-        message = f"the input ended before the questions did; still missing: {', '.join(missing)}. {_kept(keeper)}"
+        message = f"the input ended before the questions did; still missing: {', '.join(missing)}. {_kept(saved)}"
         raise InputError(Problem("input-ended", message))
-    talk.say(f"Stopped. {_kept(keeper)}")
+    talk.say(f"Stopped. {_kept(saved)}")
     return exits.NO_RECOMMENDATION
 
 
-def _kept(keeper: Session) -> str:
-    return f"Everything is kept; go on with: whichgpu resume {keeper.file}"
+def _kept(saved: Session) -> str:
+    return f"Everything is kept; go on with: whichgpu resume {saved.file}"
 
 
 class _Talk:
@@ -234,7 +234,7 @@ class _Talk:
             self._write(line.rstrip("\r\n") + "\n")
         return line.rstrip("\r\n") if line else None
 
-    def tell(self, blocks: Iterable[Block]) -> None:
+    def show(self, blocks: Iterable[Block]) -> None:
         """Show blocks, each call a paragraph of its own."""
         screen = screen_of(sys.stderr if self._to_stderr else sys.stdout)
         if self._plain:

@@ -51,7 +51,7 @@ def audit(
     that what an interview did not ask cannot matter, by sampling.
 
     Exit codes: 0 all of it holds, 1 altered, 2 no record, 4 it contradicts itself, 5 today's answer is another,
-    6 incomplete, 7 nobody whose key is trusted vouches for it.
+    6 incomplete, 7 not signed by a trusted key.
     """
     saved = read_saved(decision, altered=True)
     if saved.standing.state == "bare":
@@ -64,8 +64,8 @@ def audit(
         checks = audit_record(saved, load(rules, builtin=builtin), today=now(), as_of=folder)
     verdict = verdict_of(checks)
     if form == "json":
-        told = {"verdict": verdict, "holds": verdict == "sound", "checks": [asdict(check) for check in checks]}
-        output.emit_json(marked(told, saved))
+        payload = {"verdict": verdict, "holds": verdict == "sound", "checks": [asdict(check) for check in checks]}
+        output.emit_json(marked(payload, saved))
     else:
         output.emit_blocks(audit_blocks(checks, verdict, saved.name, everything=everything), form)
     return EXIT_CODES[verdict]

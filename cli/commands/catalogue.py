@@ -36,7 +36,9 @@ def gpus(
     name, narrowed = " ".join(words), min_memory is not None or max_price is not None
     match = knowledge.find_gpu(name) if name else None
     known = frozenset(match.ids) if match else frozenset()
-    found = [gpu for gpu in knowledge.gpus.values() if gpu.id in known or (not known and _has(words, _told_of(gpu)))]
+    found = [
+        gpu for gpu in knowledge.gpus.values() if gpu.id in known or (not known and _has(words, _text_of_gpu(gpu)))
+    ]
     if match and not match.found and not found:
         raise InputError(Problem("unknown-gpu", f"no GPU is called {name!r}", nearest=match.nearest, fix=_SEE_GPUS))
     rent = {gpu.id: cheapest_hour(gpu, knowledge) for gpu in found}
@@ -73,7 +75,7 @@ def models(
     if match and match.spec is not None and not narrowed:
         return _show([to_builtins(match.spec)], model_page(match.spec, knowledge), form)
     job = _job(task, knowledge) if task else None
-    found = [model for model in knowledge.models.values() if _has(words, _told_of_model(model))]
+    found = [model for model in knowledge.models.values() if _has(words, _text_of_model(model))]
     if match and not found:
         message = f"no model is called {name!r}"
         raise InputError(Problem("unknown-model", message, nearest=match.nearest, fix="whichgpu models lists them"))
@@ -86,22 +88,22 @@ def models(
     return _show([to_builtins(model) for model in found], model_list(found), form)
 
 
-def _has(words: tuple[str, ...], told: str) -> bool:
-    return all(word in told for word in " ".join(words).casefold().split())
+def _has(words: tuple[str, ...], text: str) -> bool:
+    return all(word in text for word in " ".join(words).casefold().split())
 
 
-def _told_of(gpu: Gpu) -> str:
+def _text_of_gpu(gpu: Gpu) -> str:
     """All that a search for a GPU looks at, in lower case."""
     facts = (gpu.vendor, gpu.architecture, gpu.segment, gpu.form_factor, gpu.sw_stack, gpu.mem_type)
     return " ".join(filter(None, (gpu.id, gpu.name, *gpu.aliases, *facts))).casefold()
 
 
-def _told_of_model(model: ModelSpec) -> str:
+def _text_of_model(model: ModelSpec) -> str:
     return " ".join((model.id, model.name, *model.aliases, model.kind)).casefold()
 
 
 def _job(task: str, knowledge: Knowledge) -> str:
-    """The kind of job that a word tells: a kind of model, or a word that names of such models hold."""
+    """The kind of job that a word names: a kind of model, or a word that names of such models hold."""
     kinds = sorted({model.kind for model in knowledge.models.values()})
     word = task.casefold().replace("-", "_")
     job = word if word in kinds else job_of_name(task)

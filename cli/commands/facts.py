@@ -1,4 +1,4 @@
-"""``whichgpu facts``: what a workload can state, and how each fact settles when nobody states it."""
+"""``whichgpu facts``: what a workload can state, and how each fact is resolved when it is not stated."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ import click
 from whichgpu import Advisor
 from whichgpu.cli import exits, output
 from whichgpu.cli.advisor import load, now
-from whichgpu.cli.fleet import Told, run_jobs
+from whichgpu.cli.fleet import RunSummary, run_jobs
 from whichgpu.cli.options import currency_option, output_format, rules_options, set_option
 from whichgpu.cli.render.fleet import difference_blocks, figures_json, fleet_blocks
 from whichgpu.cli.render.names import Names
@@ -133,7 +133,7 @@ def run_command(
     each column is the fact of its name, as with recommend --jsonl. Equal jobs are decided once. A wrong job gets a row
     that says so. Ctrl-C keeps what is done; the same command goes on from there.
 
-    Exit codes: 0 every job was decided or told why not, 2 some are wrong, 3 the program failed at some.
+    Exit codes: 0 every job was decided or refused with a reason, 2 some are wrong, 3 the program failed at some.
     """
     if address and engine != "ray":
         raise InputError(Problem("bad-option", "--address goes with --engine ray"))
@@ -186,7 +186,7 @@ def run_command(
 @output_format("text", "json", "markdown")
 @currency_option
 def report_command(*, result: Path, target: Path | None, form: str, currency: str) -> int:
-    """Say what the result in OUT comes to: money then and now, what saves most, and what cannot be judged."""
+    """Say what the result in OUT comes to: cost then and now, what saves most, and what cannot be judged."""
     manifest = read_manifest(result)
     advisor = load(tests=False)
     found = figures_of(result, manifest, advisor)
@@ -210,7 +210,7 @@ def report_command(*, result: Path, target: Path | None, form: str, currency: st
 @click.option("--all", "everything", is_flag=True, help="Every change, not only those of most jobs.")
 @output_format("text", "markdown")
 def diff_command(*, before: Path, after: Path, everything: bool, form: str) -> int:
-    """Say which decisions differ between two results over the same jobs, and by how much money.
+    """Say which decisions differ between two results over the same jobs, and by how much cost.
 
     To compare two rulebooks or price lists, decide the jobs of OUT by the others: whichgpu fleet OUT -o OTHER --rules
     DIR. Exits with 0, whether or not anything differs.
@@ -239,6 +239,6 @@ def _workers(
 
 
 def _close(manifest: Manifest, target: Path) -> int:
-    told = Told.of(manifest)
-    output.emit(told.sentence(target))
-    return exits.INTERNAL_ERROR if told.internal else exits.WRONG_INPUT if told.errors else exits.ANSWERED
+    summary = RunSummary.of(manifest)
+    output.emit(summary.sentence(target))
+    return exits.INTERNAL_ERROR if summary.internal else exits.WRONG_INPUT if summary.errors else exits.ANSWERED

@@ -42,10 +42,10 @@ def show(form: str) -> int:
     ring = keyring()
     own, trusted = ring.own(), ring.trusted()
     if form == "json":
-        told = [
+        listed = [
             {"name": key.name, "keyid": key.id, "own": key == own, "pem": key.to_text()} for key in trusted.values()
         ]
-        output.emit_json(told)
+        output.emit_json(listed)
         return 0
     lines = [f"{_line(own)}, yours\n{own.to_text()}" if own else "You have no key. Make one: whichgpu keys new\n"]
     others = [key for key in trusted.values() if own is None or key.id != own.id]
@@ -76,10 +76,10 @@ def _line(key: PublicKey) -> str:
 
 
 def _new_passphrase() -> str:
-    told = os.environ.get(PASSPHRASE)
-    if told is None and sys.stdin.isatty():
-        told = click.prompt("New passphrase", hide_input=True, confirmation_prompt=True, err=True)
-    if not told:
+    passphrase = os.environ.get(PASSPHRASE)
+    if passphrase is None and sys.stdin.isatty():
+        passphrase = click.prompt("New passphrase", hide_input=True, confirmation_prompt=True, err=True)
+    if not passphrase:
         fix = f"set {PASSPHRASE}, type one at a terminal, or say --no-passphrase"
         raise InputError(Problem("passphrase", "there is no passphrase for the new key", fix=fix))
-    return str(told)
+    return str(passphrase)

@@ -58,7 +58,7 @@ def _pages(command: click.Command, context: click.Context) -> Iterator[tuple[str
     page.description = _description(command.help or "")
     options = (each for each in command.get_params(context) if isinstance(each, click.Option))
     records = filter(None, (option.get_help_record(context) for option in options))
-    page.options = [(switches, _roff(told)) for switches, told in records]
+    page.options = [(switches, _roff(text)) for switches, text in records]
     page.commands = [(name, _roff(each.get_short_help_str(120))) for name, each in under.items()]
     yield page.command, str(page)
     for name, each in under.items():

@@ -183,8 +183,8 @@ def check(*, records: tuple[str, ...], file: str | None, rules: tuple[str, ...],
     found = [(saved, breaches(saved.decision, policy)) for saved in _records(records, file)]
     broken = any(not breach.missing for _, each in found for breach in each)
     if form == "json":
-        told = [{"id": saved.id, "name": saved.name, "breaches": to_builtins(each)} for saved, each in found]
-        output.emit_json(told)
+        listed = [{"id": saved.id, "name": saved.name, "breaches": to_builtins(each)} for saved, each in found]
+        output.emit_json(listed)
     else:
         output.emit_blocks(_check_blocks(found, len(policy)), form)
     return DOES_NOT_HOLD if broken else 0
@@ -207,7 +207,7 @@ def _check_blocks(found: list[tuple[Saved, tuple[Breach, ...]]], rules: int) -> 
 
 
 def _standing(each: tuple[Breach, ...]) -> str:
-    return "breaks the policy" if any(not breach.missing for breach in each) else "cannot be told"
+    return "breaks the policy" if any(not breach.missing for breach in each) else "cannot be determined"
 
 
 def _breach(breach: Breach) -> str:

@@ -56,7 +56,7 @@ def report(decision: str, target: str) -> int:
 
 
 def _flips(saved: Saved, advisor: Advisor) -> Sensitivity | None:
-    """What would flip the answer of what nobody stated; None where today's rules give another one."""
+    """What of the facts that are not stated would flip the answer; None where today's rules give another one."""
     plan, verdict = saved.decision["recommendation"], saved.decision["procurement"]["verdict"]
     if plan is None:
         return None

@@ -40,7 +40,7 @@ class LazyRules(click.Group):
         "graph": ("rules_graph", "Draw which rules feed which, as Mermaid."),
         "docs": ("rules_docs", "Write the rulebook as a Markdown book."),
         "log": ("rules_log", "Tell a rule's history, from version control."),
-        "show": ("rules_show", "Show a rule in plain words, and what hangs on it."),
+        "show": ("rules_show", "Show a rule in plain words, and what depends on it."),
         "lint": ("rules_lint", "Check the rulebook: conflicts, dead rules, gaps, missing tests."),
         "test": ("rules_test", "Run the tests inside rules and the scenarios beside them."),
         "refresh": ("rules_refresh", "Make anew what is made of rules and knowledge, and show the difference."),

@@ -13,7 +13,7 @@ from whichgpu.cli.layers import layer_folders
 from whichgpu.cli.options import output_format, rules_options
 from whichgpu.cli.render.rulediff import comparison_blocks
 from whichgpu.cli.revisions import Editions
-from whichgpu.engine.authoring import Comparison, Moved, Told, by_task, compare
+from whichgpu.engine.authoring import ChangedRule, Comparison, Moved, by_task, compare
 
 
 @click.command(name="diff")
@@ -80,7 +80,7 @@ def _plain(found: Comparison) -> dict[str, Any]:
         "old": found.old,
         "new": found.new,
         "digests": list(found.digests),
-        "rules": [_told(entry) for entry in found.rules],
+        "rules": [_changed_rule(entry) for entry in found.rules],
         "knowledge": {
             names.kind: {
                 "added": list(names.added),
@@ -100,7 +100,7 @@ def _plain(found: Comparison) -> dict[str, Any]:
     }
 
 
-def _told(entry: Told) -> dict[str, Any]:
+def _changed_rule(entry: ChangedRule) -> dict[str, Any]:
     change = entry.change
     return {
         "id": change.id,

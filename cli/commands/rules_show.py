@@ -1,4 +1,4 @@
-"""``whichgpu rules show``: a rule in plain words, what it rests on, what hangs on it, and what it fires on."""
+"""``whichgpu rules show``: a rule in plain words, what it rests on, what depends on it, and what it fires on."""
 
 from __future__ import annotations
 

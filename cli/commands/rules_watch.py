@@ -8,7 +8,7 @@ import click
 
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load, now
-from whichgpu.cli.exits import tell
+from whichgpu.cli.exits import report as report_error
 from whichgpu.cli.options import rules_options
 from whichgpu.cli.render.blocks import Paragraph
 from whichgpu.cli.rulefolders import folders_of
@@ -45,7 +45,7 @@ def watch_rules(*, every: float, rounds: int | None, rules: tuple[str, ...], bui
 
 
 def _round(rules: tuple[str, ...], builtin: bool, last: Snapshot | None) -> Snapshot | None:
-    """One look at the rules. Rules that cannot be read are told, and compared again once they can be."""
+    """One look at the rules. Rules that cannot be read are reported, and compared again once they can be."""
     began = time.perf_counter()
     try:
         advisor, moment = load(rules, builtin=builtin), now()
@@ -55,7 +55,7 @@ def _round(rules: tuple[str, ...], builtin: bool, last: Snapshot | None) -> Snap
         output.emit_blocks([*report(last, checked), Paragraph(f"Checked and tested in {took:.1f} s.")], "text")
         found = answer(checked, folders_of(rules, builtin=builtin), moment, last)
     except WhichgpuError as error:
-        tell(error)
+        report_error(error)
         return last
     took = time.perf_counter() - began
     ends = Paragraph(f"Looked at in {took:.1f} s. Ctrl-C ends.")

@@ -1,4 +1,4 @@
-"""``whichgpu schema``: the JSON Schemas of what the program hands out, and of the files that experts edit."""
+"""``whichgpu schema``: the JSON Schemas of what the program prints, and of the files that experts edit."""
 
 from __future__ import annotations
 

@@ -38,9 +38,9 @@ def why_not(*, decision: str, gpu: str, limit: int, form: str, rules: tuple[str,
     with output.progress(limit, "deciding again, at most") as decided:
         found = find_why_not(saved.decision, gpu, advisor, limit=limit, phrases=phrases, watch=decided)
     if form == "json":
-        told = to_builtins(found)
-        told["rejections"] = [to_dict(step) for step in found.rejections]
-        output.emit_json(marked(json_value(told), saved))
+        payload = to_builtins(found)
+        payload["rejections"] = [to_dict(step) for step in found.rejections]
+        output.emit_json(marked(json_value(payload), saved))
     else:
         output.emit_blocks([*why_not_blocks(found, gpu, names_of(advisor, saved), phrases), *mark_blocks(saved)], form)
     return 0

@@ -18,27 +18,30 @@ if TYPE_CHECKING:
 
 
 #: Of what could still change the answer, so many facts are shown with what they would change.
-_MOST_HANGS = 2
+_MOST_DECISIVE = 2
 
 
 def closing_blocks(
     state: State, interview: Interview, answer: Mapping[str, Any], advisor: Advisor, names: Names
 ) -> list[Block]:
     """What the answer rests on, in ten lines: stated, taken as usual, assumed, not known, and not asked."""
-    told = [a for a in state.answers if a.value is not None and a.origin != "usual"]
+    stated = [a for a in state.answers if a.value is not None and a.origin != "usual"]
     usual = [a for a in state.answers if a.origin == "usual"]
     unknown = {missing["fact"] for missing in interview["unknown"]}
     assumed = [e for e in answer["assumptions"] if e["fact"] not in unknown]
-    hangs = [missing for missing in interview["unknown"] if not missing["robust"]]
-    more = [_label(missing["fact"], advisor) for missing in hangs[_MOST_HANGS:]]
+    decisive = [missing for missing in interview["unknown"] if not missing["robust"]]
+    more = [_label(missing["fact"], advisor) for missing in decisive[_MOST_DECISIVE:]]
     holds = [_label(missing["fact"], advisor) for missing in interview["unknown"] if missing["robust"]]
-    rows = [Row("Stated", _listed([_said(a, advisor) for a in told], 6))]
+    rows = [Row("Stated", _listed([_said(a, advisor) for a in stated], 6))]
     if usual:
         rows.append(Row("Usual answers", _listed([_said(a, advisor) for a in usual], 4)))
     if assumed:
         rows.append(Row("Assumed", _listed([_fact_value(e["fact"], e["value"], advisor) for e in assumed], 4)))
     owned = owned_cards(state.given, advisor)
-    rows += [Row("Not known", _hanging(missing, advisor, names, owned), "warn") for missing in hangs[:_MOST_HANGS]]
+    rows += [
+        Row("Not known", _decisive_fact(missing, advisor, names, owned), "warn")
+        for missing in decisive[:_MOST_DECISIVE]
+    ]
     if more:
         rows.append(Row("Not known", f"{_listed(more, 4)}, which could change it, too", "warn"))
     if holds:
@@ -70,7 +73,7 @@ def _with_unit(name: str, value: object, advisor: Advisor) -> str:
     return with_unit(value, advisor.vocabulary.facts[name].unit)
 
 
-def _hanging(missing: UnknownFact, advisor: Advisor, names: Names, owned: Mapping[str, int]) -> str:
+def _decisive_fact(missing: UnknownFact, advisor: Advisor, names: Names, owned: Mapping[str, int]) -> str:
     """What another value of a fact that is not known would make of the answer."""
     name = missing["fact"]
     taken = f" ({_with_unit(name, missing['assumed'], advisor)} assumed)" if missing["assumed"] is not None else ""
@@ -112,4 +115,4 @@ def _missing(missing: UnknownFact, names: Names, owned: Mapping[str, int]) -> It
         f"{value_text(c['value'])}: {answer_text(Answered(c['gpu'], c['count'], c['procurement']), names, owned)}"
         for c in missing["changes"][:4]
     )
-    return Item(f"{missing['fact']}: {taken}, and the answer hangs on it", below)
+    return Item(f"{missing['fact']}: {taken}, and the answer depends on it", below)

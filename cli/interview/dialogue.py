@@ -48,7 +48,7 @@ class Dialogue:
     names: Names
     session: Session
     ask_line: AskLine
-    tell: Callable[[Iterable[Block]], None]
+    show: Callable[[Iterable[Block]], None]
     state: State = field(default_factory=State)
     again: str | None = None  # a fact to ask again, out of turn
     ended: Done | None = None  # where the person asked for the answer before the questions ended
@@ -62,7 +62,7 @@ class Dialogue:
             StoppedError: the person quit, or the input ended.
         """
         self.state = state
-        self.tell(wording.wishes_blocks())
+        self.show(wording.wishes_blocks())
         place = 0
         while 0 <= place < len(WISHES):
             place = self._wish(place)
@@ -73,7 +73,7 @@ class Dialogue:
         wish = WISHES[place]
         fact = self.interviewer.advisor.vocabulary.facts[wish.facts[0]]
         question = Question(fact, "wish")
-        self.tell(wording.wish_blocks(place + 1, wish))
+        self.show(wording.wish_blocks(place + 1, wish))
         while True:
             line = self.ask_line(fact)
             if line is None:
@@ -124,9 +124,9 @@ class Dialogue:
         usual = self._usual(question.fact)
         if question.together:
             usuals = [self._usual(fact) for fact in (question.fact, *question.together)]
-            self.tell(wording.line_blocks(question, number + 1, usuals))
+            self.show(wording.line_blocks(question, number + 1, usuals))
         else:
-            self.tell(wording.question_blocks(question, number + 1, usual))
+            self.show(wording.question_blocks(question, number + 1, usual))
         self._say_sure()
         while True:
             line = self.ask_line(question.fact)
@@ -140,7 +140,7 @@ class Dialogue:
                 self._keep(self.state.answer(question.fact.name, usual, "", "usual"))
                 return
             elif steer is None and not line.strip():
-                self.tell([Paragraph("Write an answer, unknown, or ? for help.")])
+                self.show([Paragraph("Write an answer, unknown, or ? for help.")])
             elif steer is None:
                 if self._take(question.fact, line, "asked"):
                     return
@@ -167,23 +167,23 @@ class Dialogue:
                     state = state.answer(taken.name, reading.value, part)
                     self.interviewer.decide(state)
                 except InputError as error:
-                    self.tell(wording.error_blocks(error, fact))
+                    self.show(wording.error_blocks(error, fact))
                     return False
                 notes += reading.notes
             elif not line.strip() and (usual := self._usual(fact)) is not None:
                 state = state.answer(fact.name, usual, "", "usual")
         if state == self.state:
-            self.tell([Paragraph("Write an answer to each, with commas between, unknown, or ? for help.")])
+            self.show([Paragraph("Write an answer to each, with commas between, unknown, or ? for help.")])
             return False
         if notes:
-            self.tell([Paragraph(f"Note: {note}.") for note in notes])
+            self.show([Paragraph(f"Note: {note}.") for note in notes])
         self._keep(state)
         return True
 
     def _usual(self, fact: FactDef) -> Value | None:
         """What Enter stands for at a question: what is assumed as long as nothing is said."""
-        settled = self.interviewer.decide(self.state).outcome.intake.resolved.get(fact.name)
-        return settled.claim.value if settled is not None and settled.claim.origin == "assumed" else None
+        known = self.interviewer.decide(self.state).outcome.intake.resolved.get(fact.name)
+        return known.candidate.value if known is not None and known.candidate.origin == "assumed" else None
 
     def _take(
         self, fact: FactDef, line: str, origin: Origin, *, standing: bool = True, such_as: str | None = None
@@ -196,10 +196,10 @@ class Dialogue:
         except InputError as error:
             if self._take_otherwise(fact, line, origin):
                 return True
-            self.tell(wording.error_blocks(error, fact, such_as))
+            self.show(wording.error_blocks(error, fact, such_as))
             return False
         if reading.notes:
-            self.tell([Paragraph(f"Note: {note}.") for note in reading.notes])
+            self.show([Paragraph(f"Note: {note}.") for note in reading.notes])
         self._keep(state, standing=standing)
         return True
 
@@ -216,7 +216,7 @@ class Dialogue:
             self.interviewer.decide(state)
         except InputError:
             return False
-        self.tell([Paragraph(f"Taken as {other.label}: {value_text(value)}{f' {other.unit}' if other.unit else ''}.")])
+        self.show([Paragraph(f"Taken as {other.label}: {value_text(value)}{f' {other.unit}' if other.unit else ''}.")])
         self._keep(state)
         return True
 
@@ -225,14 +225,14 @@ class Dialogue:
         fact = question.fact
         match steer.word:
             case "?":
-                self.tell(wording.help_blocks(fact, *question.together))
+                self.show(wording.help_blocks(fact, *question.together))
             case "why":
                 rules = waiting_for(self.interviewer, self.state, fact.name)
-                wished = question.bears_on == "wish"  # Nothing is known yet that it could change.
+                wished = question.affects == "wish"  # Nothing is known yet that it could change.
                 effects = () if wished else effects_of(self.interviewer, self.state, fact.name)
-                self.tell(wording.why_blocks(question, rules, effects, self.names, self._owned))
+                self.show(wording.why_blocks(question, rules, effects, self.names, self._owned))
             case "show":
-                self.tell(wording.show_blocks(self.state, self.interviewer.advisor))
+                self.show(wording.show_blocks(self.state, self.interviewer.advisor))
             case "save":
                 self._save(steer.rest)
             case "unknown":
@@ -251,8 +251,8 @@ class Dialogue:
 
     def _now(self, question: Question) -> bool:
         """Ask no more: what is left counts as not known. True where that can be."""
-        if question.bears_on == "start":
-            self.tell([Paragraph("Nothing can be said before this is known; unknown will do.")])
+        if question.affects == "start":
+            self.show([Paragraph("Nothing can be said before this is known; unknown will do.")])
             return False
         step: Question | Done = question
         state = self.state
@@ -266,24 +266,24 @@ class Dialogue:
     def _unknown(self, fact: FactDef) -> bool:
         if fact.unknown_means:
             label = fact.choice_labels.get(fact.unknown_means, fact.unknown_means)
-            self.tell([Paragraph(f"Then it is taken as: {label}.")])
+            self.show([Paragraph(f"Then it is taken as: {label}.")])
             return self._take(fact, fact.unknown_means, "asked")
         self._keep(self.state.answer(fact.name, None, "unknown"))
         return True
 
     def _skip(self, fact: FactDef) -> bool:
         if fact.when_unstated == "must_ask":
-            self.tell([Paragraph("Nothing can be said before this is known; unknown will do.")])
+            self.show([Paragraph("Nothing can be said before this is known; unknown will do.")])
             return False
         later = fact.name not in self.state.skipped
-        self.tell([Paragraph("Put off; it is asked again at the end." if later else "Then it counts as not known.")])
+        self.show([Paragraph("Put off; it is asked again at the end." if later else "Then it counts as not known.")])
         self._keep(self.state.skip(fact.name))
         return True
 
     def _back(self) -> bool:
         state, fact = self.state.back()
         if fact is None:
-            self.tell([Paragraph("There is no answer to take back.")])
+            self.show([Paragraph("There is no answer to take back.")])
             return False
         self.again = fact
         self._keep(state)
@@ -294,7 +294,7 @@ class Dialogue:
         which, _, value = rest.partition(" ")
         name = self._answered(which)
         if name is None:
-            self.tell([Paragraph(f"There is no answer {which!r}; show lists them.", "bad")])
+            self.show([Paragraph(f"There is no answer {which!r}; show lists them.", "bad")])
             return False
         fact = self.interviewer.advisor.vocabulary.facts[name]
         if value.strip():
@@ -312,14 +312,14 @@ class Dialogue:
 
     def _save(self, file: str) -> None:
         if not file:
-            self.tell([Paragraph(f"Everything is kept in {self.session.file}. save FILE writes a workload file.")])
+            self.show([Paragraph(f"Everything is kept in {self.session.file}. save FILE writes a workload file.")])
             return
         try:
             output.save_private(Path(file), workload_text(self.state.given))
         except OSError as error:
-            self.tell([Paragraph(f"Cannot write {file}: {error.strerror or error}", "bad")])
+            self.show([Paragraph(f"Cannot write {file}: {error.strerror or error}", "bad")])
             return
-        self.tell([Paragraph(f"Wrote {file}; it goes with: whichgpu recommend {file}")])
+        self.show([Paragraph(f"Wrote {file}; it goes with: whichgpu recommend {file}")])
 
     def _keep(self, state: State, *, standing: bool = True) -> None:
         """Take over a state, keep it on disk, and say which plan is in front."""
@@ -337,7 +337,7 @@ class Dialogue:
             return
         facts = self.interviewer.advisor.vocabulary.facts
         numbers = {answer.fact: number for number, answer in enumerate(state.answers, start=1)}
-        self.tell(wording.standing_blocks(outcome, self.names, facts, numbers=numbers, owned=self._owned))
+        self.show(wording.standing_blocks(outcome, self.names, facts, numbers=numbers, owned=self._owned))
 
     def _say_sure(self) -> None:
         """Say how sure the plan in front is, below the question: that is read while the ways are tried."""
@@ -348,7 +348,7 @@ class Dialogue:
         offer = sure.likely and not self.offered
         self.offered = self.offered or offer
         left = self.interviewer.questions_left(self.state)
-        self.tell(wording.sureness_blocks(sure, self.names, left=left, offer=offer))
+        self.show(wording.sureness_blocks(sure, self.names, left=left, offer=offer))
 
     @property
     def _owned(self) -> Mapping[str, int]:
@@ -356,7 +356,7 @@ class Dialogue:
 
     def _offer(self, done: Done) -> bool:
         """Let wishes and rarer facts be stated. True where the answer is wanted."""
-        self.tell(wording.offer_blocks(done.offered))
+        self.show(wording.offer_blocks(done.offered))
         while True:
             line = self.ask_line()
             if line is None or not line.strip():
@@ -364,7 +364,7 @@ class Dialogue:
             if steering(line) == Steer("now"):
                 return True
             if line.strip().casefold() == "facts":
-                self.tell(wording.offered_blocks(done.offered, self.interviewer.advisor))
+                self.show(wording.offered_blocks(done.offered, self.interviewer.advisor))
                 continue
             before = self.state
             self._stated(line)
@@ -375,7 +375,7 @@ class Dialogue:
         steer = steering(line)
         if steer is not None:
             if steer.word in ("?", "why", "unknown", "skip"):
-                self.tell([Paragraph("Write FACT VALUE, FACT?, back, edit N, show, save FILE or quit; Enter decides.")])
+                self.show([Paragraph("Write FACT VALUE, FACT?, back, edit N, show, save FILE or quit; Enter decides.")])
             elif steer.word == "quit":
                 raise StoppedError("quit", self.state, None)
             else:
@@ -386,9 +386,9 @@ class Dialogue:
         fact = vocabulary.fact(name.removesuffix("?"))
         if fact is None or fact.scope != "workload" or fact.role == "output":
             problem = Problem("unknown-fact", f"{name!r} is no fact of a workload", nearest=vocabulary.nearest(name))
-            self.tell([Paragraph(str(InputError(problem)), "bad")])
+            self.show([Paragraph(str(InputError(problem)), "bad")])
         elif name.endswith("?"):
-            self.tell(wording.help_blocks(fact))
+            self.show(wording.help_blocks(fact))
         elif not value.strip():
             self.again = fact.name
         else:

@@ -117,7 +117,7 @@ def _cards(text: str) -> str:
 
 
 def _card(name: str) -> str:
-    """A card by its number alone is a GeForce RTX: nobody else's cards are called by four digits."""
+    """A card by its number alone is a GeForce RTX: no other vendor's cards are called by four digits."""
     return re.sub(r"^([2-9]0[5-9]0)\b", r"rtx \1", name)
 
 

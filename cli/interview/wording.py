@@ -19,12 +19,12 @@ from whichgpu.engine.plans import count_owned, owned_gpus
 from whichgpu.engine.rules import FactDef, fold
 
 
-_BEARS_ON = {
+_AFFECTS = {
     "wish": "A wish limits the plans or ranks them. Left open, it counts as none.",
     "start": "Nothing can be said before this is known.",
     "plans": "It shapes the plans themselves: their memory, speed, price or number of GPUs.",
     "choice": "The plans are known; its answer could still put another one in front.",
-    "verdict": "The plan is settled; its answer could still turn the verdict on renting or buying.",
+    "verdict": "The plan is certain; its answer could still turn the verdict on renting or buying.",
 }
 _UNITS: dict[str | None, str] = {"B": "billions", "%": "percent", "h": "hours", "px": "pixels"}
 _VERDICTS = {"rent": "rent", "buy": "buy", "hybrid": "own some, rent the rest", "undecided": "rent or buy still open"}
@@ -138,7 +138,7 @@ def why_blocks(
     question: Question, rules: Sequence[str], effects: Sequence[Effect], names: Names, owned: Mapping[str, int]
 ) -> list[Block]:
     """Why a question is asked: the rules that wait for it, and what each answer would change."""
-    blocks: list[Block] = [Paragraph(_BEARS_ON[question.bears_on])]
+    blocks: list[Block] = [Paragraph(_AFFECTS[question.affects])]
     if not rules and not effects:
         blocks.append(Paragraph(question.fact.meaning))
     if rules:
@@ -220,14 +220,14 @@ def standing_blocks(
     answer = answered(outcome)
     if answer.gpu is None:
         return [Paragraph(f"No plan remains that the rules accept.{_relaxing(gap, labels, numbers)}", "bad")]
-    return [Paragraph(f"In front: {answer_text(answer, names, owned)}.")]
+    return [Paragraph(f"Leading plan: {answer_text(answer, names, owned)}.")]
 
 
 def sureness_blocks(sure: Sureness, names: Names, *, left: int, offer: bool) -> list[Block]:
     """How sure the plan in front is, and how much is left to ask.
 
     Args:
-        sure: in how many of the ways in which the rest could turn out it stays.
+        sure: in how many samples of the open answers it stays.
         names: of GPUs.
         left: about how many questions are left; 0 says nothing of it.
         offer: say that this is sure enough to stop.
@@ -237,7 +237,7 @@ def sureness_blocks(sure: Sureness, names: Names, *, left: int, offer: bool) -> 
         says += f" About {count_of(left, 'question')} left."
     blocks: list[Block] = [Paragraph(says, "faint")]
     if offer:
-        blocks.append(Paragraph("The GPUs are as good as settled: now gives the answer, or go on.", "good"))
+        blocks.append(Paragraph("The GPUs are likely to stay: now gives the answer, or go on.", "good"))
     return blocks
 
 
@@ -249,18 +249,18 @@ def _relaxing(gap: NoAnswer | None, labels: Mapping[str, FactDef], numbers: Mapp
     said = [" and ".join(labels[name].label or name for name in facts) for facts in found]
     first = numbers.get(found[0][0], found[0][0])
     if len(said) == 1:
-        return f" One would without what you said of {said[0]}: edit {first} changes it."
-    return f" One would without what you said of any of these: {'; '.join(said)}. edit {first} changes the first."
+        return f" Without your answer on {said[0]} one would remain: edit {first} changes it."
+    return f" Without your answer on any of these one would remain: {'; '.join(said)}. edit {first} changes the first."
 
 
 def _how_sure(sure: Sureness, names: Names) -> str:
     """In how many ways the answer stays, and what comes in its place most often."""
     if sure.all_stays == sure.of:
-        return "It stays in every way tried in which the rest could turn out."
-    says = f"In {sure.plan_stays} of {sure.of} ways the rest could turn out the GPUs stay"
+        return "It stays the same in every sample of the open answers."
+    says = f"The GPUs stay the same in {sure.plan_stays} of {sure.of} samples of the open answers"
     if sure.plan_stays == sure.of:
         return f"{says}, in {sure.all_stays} the verdict as well."
-    return f"{says}; next likely: {plan_text(*sure.rival, names)}." if sure.rival else f"{says}."
+    return f"{says}; next likely: {plan_text(*sure.runner_up, names)}." if sure.runner_up else f"{says}."
 
 
 def owned_cards(given: Mapping[str, Value], advisor: Advisor) -> dict[str, int]:

@@ -39,7 +39,7 @@ def alternative_blocks(decision: JsonObject, names: Names, *, everything: bool) 
         _row(plan, names, against(plan, best), timed=timed) for plan in shown
     ]
     timing = ("Answer in",) if timed else ()
-    headers = ("Plan", "Memory per GPU", "Speed", *timing, "Per hour", "Score", "Beside the answer")
+    headers = ("Plan", "Memory per GPU", "Speed", *timing, "Per hour", "Score", "vs. the answer")
     figures = frozenset(range(1, len(headers) - 1))
     blocks: list[Block] = [Heading("Alternatives"), Table(headers, tuple(rows), figures)]
     if len(shown) < len(others):
@@ -96,8 +96,8 @@ def candidate_blocks(decision: JsonObject, names: Names) -> list[Block]:
         return []
     items = []
     for entry in candidates:
-        told = entry["reason"] and entry["verdict"] != "recommended"
-        reason = f". {entry['reason'][:1].upper()}{entry['reason'][1:]}" if told else ""
+        has_reason = entry["reason"] and entry["verdict"] != "recommended"
+        reason = f". {entry['reason'][:1].upper()}{entry['reason'][1:]}" if has_reason else ""
         rule = (f"rule {entry['rule']}",) if entry["rule"] else ()
         tried = f" ({short_name(entry['plan'], names)})" if entry["plan"] else ""
         items.append(Item(f"{names.gpu(entry['gpu'])}{tried}: {VERDICTS[entry['verdict']]}{reason}", rule))

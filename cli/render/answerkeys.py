@@ -27,7 +27,7 @@ _HEAD = """# The keys of an answer
 
 <!-- Made by: whichgpu schema --page > docs/answer.md -->
 
-Every key that the program hands out, by the part that it stands in, as in
+Every key that the program prints, by the part that it stands in, as in
 [`decision.schema.json`](decision.schema.json). Keys are stable within a format number. More may be added, so a reader
 ignores those that it does not know. Keys in *italics* are not always there.
 """

@@ -9,7 +9,7 @@ from whichgpu.engine.explain import Check, Verdict
 SHOWN_FINDINGS = 12
 _MARKS = {True: "yes", False: "NO"}
 #: What is said where a question has no answer.
-_OPEN = {"certificate": "not applicable", "authentic": "not vouched for", "true_then": "cannot be told"}
+_OPEN = {"certificate": "not applicable", "authentic": "not vouched for", "true_then": "cannot be determined"}
 _QUESTIONS = {
     "authentic": "Authentic",
     "complete": "Complete",
@@ -24,7 +24,7 @@ _VERDICTS: dict[Verdict, tuple[str, Tone]] = {
     "outdated": ("The record holds for its day; today the answer would be another.", "bad"),
     "incomplete": ("The record is incomplete: not all of it can be checked.", "bad"),
     "unsigned": (
-        "The record holds, but nobody whose key is trusted here vouches for it: anyone could have written it.",
+        "The record holds, but it is not signed by a key that is trusted here: anyone could have written it.",
         "plain",
     ),
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 from whichgpu.cli.render.alternatives import VERDICTS, against
 from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph, Row, Summary, Tone
-from whichgpu.cli.render.choice import CHANGES_WITHOUT_ANSWER, passed_over, standing_words, telling_trade_offs
+from whichgpu.cli.render.choice import CHANGES_WITHOUT_ANSWER, main_trade_offs, passed_over, standing_words
 from whichgpu.cli.render.cost import basis_sentence, work_prices
 from whichgpu.cli.render.decision import aim_of, no_answer_blocks, unproven_sentence
 from whichgpu.cli.render.figures import gb, joined, percent, size, usd
@@ -68,8 +68,8 @@ def _answer(decision: JsonObject, plan: JsonObject, names: Names) -> list[Block]
     if not plan["proven"]:
         blocks.append(Paragraph(unproven_sentence(plan), "bad"))
     rows = [_price(plan, decision), _memory(plan), *speed_rows(decision), _rent_or_buy(decision)]
-    if told := _named(decision, names):
-        rows.append(Row("You named", told))
+    if named := _named(decision, names):
+        rows.append(Row("You named", named))
     phases = [f"{p['phase'].replace('_', ' ')} {_short(p['recommendation'], names)}" for p in decision["phases"]]
     if phases:
         rows.append(Row("Phases", f"{'; '.join(phases)}."))
@@ -94,7 +94,7 @@ def _price(plan: JsonObject, decision: JsonObject) -> Row:
         *(f"{usd(price)} {per}" for per, price in work_prices(plan)),
     ]
     if cost["origin"] == "purchase" and (bought := decision["figures"].get("purchase_usd")):
-        parts.append(f"{usd(bought['value'])} to buy with what surrounds the GPUs")
+        parts.append(f"{usd(bought['value'])} to buy, with servers and network")
     return Row("Price", f"{', '.join(parts)}. {basis_sentence(plan)}", "warn" if cost.get("assumed") else "plain")
 
 
@@ -150,7 +150,7 @@ def _others(decision: JsonObject, plan: JsonObject, names: Names, most: int) -> 
 
 def _trade_offs(decision: JsonObject, most: int) -> list[Block]:
     found = decision.get("trade_offs") or []
-    items = [Item(entry["says"]) for entry in telling_trade_offs(found, most)]
+    items = [Item(entry["says"]) for entry in main_trade_offs(found, most)]
     title = "What would change it" if decision["recommendation"] else CHANGES_WITHOUT_ANSWER
     return _section(title, items, most, "changes", len(found))
 
@@ -172,11 +172,11 @@ def _section(title: str, items: Sequence[Item], most: int, section: str, there: 
 
 def _next_steps(decision: JsonObject, names: Names, most: int) -> list[Block]:
     items = [Item(step) for step in list(_steps(decision, names))[:most]]
-    foot = f"Decided {decision['decided_at'][:10]} for {aim_of(decision)}"
+    footer = f"Decided {decision['decided_at'][:10]} for {aim_of(decision)}"
     if decision["knowledge"]["prices_as_of"]:
-        foot += f", with prices up to {decision['knowledge']['prices_as_of']}, without taxes"
+        footer += f", with prices up to {decision['knowledge']['prices_as_of']}, without taxes"
     more = "More: --show memory,cost,reasons,advice,sources (or another section), --all, --save FILE for why and audit."
-    return [Heading("What to do next", 3), Bullets((*items, Item(more))), Paragraph(f"{foot}.", "faint")]
+    return [Heading("What to do next", 3), Bullets((*items, Item(more))), Paragraph(f"{footer}.", "faint")]
 
 
 def _steps(decision: JsonObject, names: Names) -> Iterator[str]:
@@ -188,7 +188,7 @@ def _steps(decision: JsonObject, names: Names) -> Iterator[str]:
         yield str(entry["text"] or entry["because"])
     plan = decision["recommendation"]
     if plan and plan.get("launch"):
-        yield f"Start it by {plan['launch']['program']}: --show launch has the command."
+        yield f"Start it with {plan['launch']['program']}: --show launch has the command."
     if plan and plan["offer"] and plan["offer"]["as_of"]:
-        seen = f"Check the price, which is of {plan['offer']['as_of']}"
+        seen = f"Check the price, which dates from {plan['offer']['as_of']}"
         yield f"{seen}, and measure an hour of your own load before you commit."

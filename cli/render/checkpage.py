@@ -1,4 +1,4 @@
-"""The page of a check as Markdown: what it finds, why that matters, how to mend or silence it."""
+"""The page of a check as Markdown: what it finds, why that matters, how to fix or silence it."""
 
 from __future__ import annotations
 

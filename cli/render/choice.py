@@ -33,7 +33,7 @@ _OF_ITS_FIRST = {
     "guide_counts": "A guide names the count that the answer stands in for, and not this one",
 }
 #: Where it is the answer's card in another number or split.
-_SAME_CARD = "So split or so many, the same card beats the plan that a guide names less clearly"
+_SAME_CARD = "In this number or split, the same card beats the guide's plan by less"
 #: Where both have as many GPUs: a guide asks for the smallest number of a card that fits, which differs by card.
 _SAME_COUNT = "What a guide says of the count here fits the answer, and not this one"
 _KEPT_BACK = {
@@ -41,8 +41,8 @@ _KEPT_BACK = {
     "fallback": "a last choice here",
     "guide_cards": "no guide names its card here",
     "guide_counts": "no guide names its count here",
-    "larger": "larger than the work that is stated calls for",
-    "late": "its answers come later than people bear",
+    "larger": "larger than the stated work needs",
+    "late": "its answers come later than people tolerate",
     "room": "it only just meets a stated target",
 }
 
@@ -166,7 +166,7 @@ CHANGES_WITHOUT_ANSWER = "What would make one possible"
 def trade_off_blocks(decision: JsonObject, *, everything: bool) -> list[Block]:
     """What would be cheaper or faster, or possible at all, if one thing were allowed; each was decided anew."""
     found = decision.get("trade_offs") or []
-    shown = found if everything else telling_trade_offs(found, SHOWN_TRADE_OFFS)
+    shown = found if everything else main_trade_offs(found, SHOWN_TRADE_OFFS)
     if not shown:
         return []
     items = [Item(entry["says"], _how(entry)) for entry in shown]
@@ -193,7 +193,7 @@ def is_service(decision: JsonObject) -> bool:
     return profile is not None and profile.serves and mode != "batch"
 
 
-def telling_trade_offs(found: list[JsonObject], most: int) -> list[JsonObject]:
+def main_trade_offs(found: list[JsonObject], most: int) -> list[JsonObject]:
     """So many of them: the largest gain of each kind first, what is owned before all; in the order of the list."""
     ranks: dict[str, int] = {}
     order = []

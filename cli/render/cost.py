@@ -16,8 +16,8 @@ _LABELS = (("per hour", "usd_per_hour"), ("per month", "usd_per_month"), ("for t
 _PRICED_BY = {
     "owned": "You own these GPUs: the cost is the power that running them takes.",
     "purchase": (
-        "Bought for a place of your own: all that owning costs over the horizon, spread over all its hours. A run pays "
-        "for those between two runs as well: a month where it is not stated how busy the hardware is."
+        "Bought for your own site: the whole cost of owning over the horizon, spread over all its hours. A run also "
+        "pays for the idle hours between runs: a month of them unless it is stated how busy the hardware is."
     ),
 }
 _GIVEN = "The price is the one that was given."
@@ -33,7 +33,7 @@ def work_prices(plan: JsonObject) -> list[tuple[str, float]]:
     found, sample = [], cost.get("usd_per_1k_samples")
     hours, samples = speed.get("audio_hours_per_hour"), speed.get("samples_per_s")
     if sample and hours and samples:
-        return [("per hour of sound", sample / 1000 * samples * 3600 / hours)]
+        return [("per hour of audio", sample / 1000 * samples * 3600 / hours)]
     if cost.get("usd_per_1m_tokens"):
         found.append(("per million tokens", cost["usd_per_1m_tokens"]))
     if sample:
@@ -74,7 +74,7 @@ def _set_up(plan: JsonObject) -> list[Block]:
     minutes = round((run / hourly - hours) * 60) if run and hourly and hours else 0
     if minutes < 1:
         return []
-    return [Paragraph(f"The run pays for {minutes} minutes more than it takes, in which the machine is set up.")]
+    return [Paragraph(f"The run also pays for {minutes} minutes in which the machine is set up.")]
 
 
 def basis_sentence(plan: JsonObject) -> str:

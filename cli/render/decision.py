@@ -34,7 +34,7 @@ JsonObject = Mapping[str, Any]
 _NO_ANSWER = {
     "nothing_fits": "No recommendation: no plan in the catalogue qualifies.",
     "facts_missing": "No recommendation yet: too little is known.",
-    "contradictory": "No recommendation: what was said contradicts itself.",
+    "contradictory": "No recommendation: the stated facts contradict each other.",
 }
 
 #: What a section says that has nothing to show, where that wants a reason.
@@ -63,7 +63,7 @@ def decision_blocks(
         found = SECTIONS[name](decision, names, everything)
         blocks += found or [
             Heading(name.capitalize()),
-            Paragraph(_NOTHING.get(name, "There is nothing to say of this.")),
+            Paragraph(_NOTHING.get(name, "There is nothing to show here.")),
         ]
     return blocks
 

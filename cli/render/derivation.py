@@ -54,7 +54,7 @@ def headline(step: Step) -> str:
     note = _GIVEN.get(step.kind, "")
     says = step.says or "all of"
     if step.above:
-        return f"{says} (told above, {step.seq})"
+        return f"{says} (shown above, {step.seq})"
     if step.kind == "unknown":
         return says if "unknown" in says else f"{says} ({note})"
     number = f" [{step.seq}]" if step.seq is not None else ""

@@ -65,8 +65,8 @@ def _range(fact: FactDef) -> str:
     return f", {words}" if words else ""
 
 
-def settles(fact: FactDef) -> str:
-    """What happens when nobody states the fact."""
+def when_unstated(fact: FactDef) -> str:
+    """What happens when the fact is not stated."""
     if isinstance(fact.when_unstated, str):
         return {"must_ask": "must be given", "leave_unknown": "stays unknown"}[fact.when_unstated]
     says = []
@@ -92,7 +92,7 @@ def fact_list(facts: Iterable[FactDef]) -> list[Block]:
 
 def fact_page(fact: FactDef) -> list[Block]:
     """One fact in full."""
-    rows = [("accepts", accepts(fact)), ("if not given", settles(fact)), ("known from", fact.available)]
+    rows = [("accepts", accepts(fact)), ("if not given", when_unstated(fact)), ("known from", fact.available)]
     if fact.role != "input":
         rows.append(
             ("role", "worked out, though it may be stated" if fact.role == "derived" else "an output, never stated")

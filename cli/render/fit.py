@@ -128,7 +128,7 @@ def _speed(model: FittingModel) -> tuple[float, str] | None:
         return 1.0 / speed["images_per_s"], "s an image"
     if model.kind == "diffusion_video" and speed.get("samples_per_s"):
         return 1.0 / speed["samples_per_s"], "s a clip"
-    for name, unit in (("audio_hours_per_hour", "h of sound an hour"), ("images_per_s", "images/s")):
+    for name, unit in (("audio_hours_per_hour", "h of audio an hour"), ("images_per_s", "images/s")):
         if speed.get(name):
             return speed[name], unit
     return (speed["requests_per_s"], "requests/s") if speed.get("requests_per_s") else None

@@ -26,7 +26,7 @@ _BASES = {
     "service": "their hours: a service runs as long as it did",
     "same_gpu_hours": "the same GPU-hours: their speed is not known, and a GPU is taken to do as much as one did then",
 }
-_FACTS = {"model_name": "model_name (or param_count_b): without it nobody knows how large the job is"}
+_FACTS = {"model_name": "model_name (or param_count_b): without it the size of the job is not known"}
 
 
 def fleet_blocks(found: FleetFigures, names: Names) -> list[Block]:
@@ -43,12 +43,12 @@ def fleet_blocks(found: FleetFigures, names: Names) -> list[Block]:
 
 
 def opening(found: FleetFigures) -> list[Block]:
-    """The money in all, and how far it can be believed."""
+    """The cost in all, and how far it can be believed."""
     whole = found.whole
     rows = [(_jobs(amount), _STATUS.get(status, status)) for status, amount in found.status.most_common()]
     if not whole.compared:
-        told = "Of no job are the size, the money then and the money now all known."
-        return [Paragraph(told, "strong"), Pairs(tuple(rows))]
+        nothing_known = "For no job are the size, the cost then and the cost now all known."
+        return [Paragraph(nothing_known, "strong"), Pairs(tuple(rows))]
     saving = f"{usd(whole.saving)} less, {_share(whole)}" if whole.saving >= 0 else f"{usd(-whole.saving)} more"
     firm = (
         ""
@@ -57,13 +57,13 @@ def opening(found: FleetFigures) -> list[Block]:
     )
     return [
         Paragraph(f"{usd(whole.then)} then, {usd(whole.now)} as recommended: {saving}.{firm}", "strong"),
-        Paragraph(f"Compared are the {whole.compared:,} of {whole.jobs:,} jobs whose size and money are known."),
+        Paragraph(f"Compared are the {whole.compared:,} of {whole.jobs:,} jobs whose size and cost are known."),
         Pairs(tuple(rows)),
     ]
 
 
 def spend_blocks(found: FleetFigures, name: str, names: Names) -> list[Block]:
-    """Money then and now by team, GPU or task."""
+    """Cost then and now by team, GPU or task."""
     groups = found.by[name]
     if not found.whole.compared or list(groups) in ([], ["not known"]):
         return []
@@ -152,7 +152,7 @@ def unjudged_blocks(found: FleetFigures) -> list[Block]:
     items = [
         *([Item(unsized)] if found.unsized.jobs else []),
         *_items("without", {_FACTS.get(fact, fact): amount for fact, amount in found.missing.most_common()}),
-        *_items("money then not known:", found.unpriced),
+        *_items("cost then not known:", found.unpriced),
         *_items("refused:", found.errors),
     ]
     return [Heading("What cannot be judged"), Bullets(tuple(items))] if items else []
@@ -173,12 +173,12 @@ def about_blocks(found: FleetFigures) -> list[Block]:
     rows += [("Stated for every job", ", ".join(manifest.changes))] * bool(manifest.changes)
     rows += [("Not complete", "the run was ended; the same command goes on")] * (not manifest.complete)
     bases = [Item(f"{_jobs(amount)} by {_BASES[basis]}") for basis, amount in found.basis.most_common() if basis]
-    price = "Money then is what the jobs state, else today's price to rent the same GPUs."
+    price = "Cost then is what the jobs state, else today's price to rent the same GPUs."
     return [Heading("How it was compared"), Bullets(tuple(bases)), Paragraph(price), Pairs(tuple(rows))]
 
 
 def difference_blocks(found: FleetDifference, sides: tuple[str, str], *, everything: bool = False) -> list[Block]:
-    """Which decisions differ, by how many jobs and how much money."""
+    """Which decisions differ, by how many jobs and how much cost."""
     changed = found.jobs - found.same
     kinds = {"rulebook": "rules", "knowledge": "knowledge or prices", "engine_version": "versions"}
     parts = [word for name, word in kinds.items() if getattr(found.before, name) != getattr(found.after, name)]

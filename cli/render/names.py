@@ -75,7 +75,7 @@ class Names(Struct, frozen=True):
         return self.gpus.get(gpu_id) or fair_form(gpu_id)
 
     def priority(self, code: str) -> int:
-        """Where a warning or an advice stands: 1 comes first, one that nobody ranked comes last."""
+        """Where a warning or an advice stands: 1 comes first, one without a rank comes last."""
         return self.priorities.get(code, 9)
 
     def source(self, source: str) -> str:

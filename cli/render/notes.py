@@ -114,7 +114,7 @@ def assumption_blocks(decision: JsonObject, *, everything: bool) -> list[Block]:
     items = [Item(f"{entry['fact']} = {value_text(entry['value'])}", _because(entry)) for entry in kept]
     if len(kept) < len(assumptions):
         items.append(Item(f"and {len(assumptions) - len(kept)} more; --all shows them"))
-    return [Heading("Assumed, because nothing was said"), Bullets(tuple(items))] if items else []
+    return [Heading("Assumed, because it is not stated"), Bullets(tuple(items))] if items else []
 
 
 def _because(entry: JsonObject) -> tuple[str, ...]:
@@ -141,7 +141,7 @@ def question_blocks(decision: JsonObject, *, everything: bool) -> list[Block]:
 
 
 def figure_blocks(decision: JsonObject, names: Names) -> list[Block]:
-    """Figures that bear on the case, with their sources."""
+    """Figures that concern the case, with their sources."""
     rows = []
     for name, figure in sorted(decision["figures"].items()):
         source = "; ".join(names.source(source) for source in figure["sources"] if source)
@@ -171,7 +171,7 @@ def sizing_blocks(decision: JsonObject) -> list[Block]:
 
 
 def fact_blocks(decision: JsonObject) -> list[Block]:
-    """Every settled fact with where its value came from."""
+    """Every resolved fact with where its value came from."""
     rows = [
         (name, value_text(fact["value"]), fact["origin"].replace("_", " "))
         for name, fact in sorted(decision["facts"].items())
@@ -179,7 +179,7 @@ def fact_blocks(decision: JsonObject) -> list[Block]:
     return (
         [
             Heading("Facts"),
-            Paragraph(f"{count_of(len(rows), 'fact')} settled."),
+            Paragraph(f"{count_of(len(rows), 'fact')} resolved."),
             Table(("Fact", "Value", "Origin"), tuple(rows)),
         ]
         if rows

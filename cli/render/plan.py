@@ -23,14 +23,14 @@ PARTS = {
     "optimizer": "optimizer state",
     "logits": "output logits",
     "adapters": "adapters (LoRA)",
-    "optimizer_step": "working space of the optimizer's step",
-    "buckets": "buckets of gradients on their way",
+    "optimizer_step": "optimizer step workspace",
+    "buckets": "gradient buckets in transit",
     "frozen_components": "parts of the model that are not trained",
-    "critic": "critic that learns beside the model",
-    "rollout_engine": "engine that answers prompts",
-    "gathered_layer": "the layer that is gathered from the other GPUs",
-    "dequantised_layer": "the layer that is unpacked to compute with",
-    "graphs": "recorded GPU graphs",
+    "critic": "critic model, trained as well",
+    "rollout_engine": "rollout engine",
+    "gathered_layer": "layer gathered from the other GPUs",
+    "dequantised_layer": "layer dequantised to compute with",
+    "graphs": "captured GPU graphs",
     "allocator": "fragmentation in the allocator",
     "context": "driver context",
     "reserve": "driver, context and fragmentation",
@@ -78,7 +78,7 @@ def plan_sentence(plan: JsonObject, names: Names) -> str:
 
 
 def _over_nodes(plan: JsonObject, nodes: int) -> str:
-    """How several nodes are joined, and the GPUs inside each; copies of a service need no link at all."""
+    """How several nodes are joined, and the GPUs inside each; replicas of a service need no link at all."""
     where = f"in {count_of(nodes, 'node')}"
     if plan["node_link"] not in (None, "none"):
         where = f"{where} joined by {link(plan['node_link'])}"
@@ -94,11 +94,11 @@ def _split(layout: JsonObject, count: int) -> str:
         return ""
     says = []
     if layout["tensor"] > 1:
-        says.append(f"each layer split over {layout['tensor']} (tensor parallel)")
+        says.append(f"each layer split over {layout['tensor']} GPUs (tensor parallel)")
     if layout["pipeline"] > 1:
-        says.append(f"the layers dealt to {layout['pipeline']} stages (pipeline parallel)")
+        says.append(f"the layers split into {layout['pipeline']} stages (pipeline parallel)")
     if layout["data"] > 1:
-        says.append(f"{layout['data']} copies working side by side (data parallel)")
+        says.append(f"{layout['data']} replicas (data parallel)")
     sharding = SHARDING.get(layout["sharding"] or "none")
     if sharding:
         says.append(sharding)
@@ -147,7 +147,7 @@ def _why_count(why: str) -> str:
 
 
 def memory_blocks(plan: JsonObject) -> list[Block]:
-    """Needed against there: sentence, bar, band and breakdown."""
+    """Needed against available: sentence, bar, band and breakdown."""
     memory = plan["memory"]
     if memory is None:
         unknown = "The memory need could not be worked out; see the open questions."
@@ -182,7 +182,7 @@ def band_sentence(memory: JsonObject, plan: JsonObject, count: int, why: str | N
     band = f"{band}, {level}" if level else band
     chance = memory.get("fit_probability")
     if chance is not None:
-        band += f"; it fits with a chance of {_chance(chance)}"
+        band += f"; it fits with a probability of {_chance(chance)}"
     because = "; ".join(part for part in (reason, why) if part)
     return f"{band}: {because}." if because else f"{band}."
 

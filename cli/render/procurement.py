@@ -60,9 +60,9 @@ def procurement_sentence(decision: JsonObject) -> str:
     kept = plan is not None and plan["cost"].get("origin") == "owned" and procurement["verdict"] == "buy"
     verdict = "Use what you have." if kept else _VERDICTS[procurement["verdict"]]
     ground = procurement["because"].strip().rstrip(".")
-    told = f"{verdict} {ground[:1].upper()}{ground[1:]}." if ground else verdict
+    sentence = f"{verdict} {ground[:1].upper()}{ground[1:]}." if ground else verdict
     wish = procurement.get("price_of_wish")
-    return f"{told} {_wish(wish, plan)}" if wish else told
+    return f"{sentence} {_wish(wish, plan)}" if wish else sentence
 
 
 def _wish(wish: JsonObject, plan: JsonObject | None) -> str:
@@ -110,7 +110,7 @@ def _years(years: float) -> str:
 def _made_of(comparison: JsonObject, figures: JsonObject, names: Names) -> str:
     """What owning consists of."""
     if comparison.get("already_owned"):
-        return "The hardware is there, so owning is its running alone."
+        return "The hardware is there already, so owning costs only its running."
     of = {entry["name"]: entry["usd"] for entry in comparison["entries"] if entry["side"] == "own"}
     bought = figures.get("purchase_usd", {}).get("value", of.get("purchase"))
     if not bought:
@@ -118,7 +118,7 @@ def _made_of(comparison: JsonObject, figures: JsonObject, names: Names) -> str:
     running = sum(value for name, value in of.items() if name not in {"purchase", "resale"})
     as_card = f" as {names.gpu(comparison['owned_as'])}" if comparison.get("owned_as") else ""
     return (
-        f"Owning is {usd(bought)} to buy{as_card}, less {usd(-of.get('resale', 0.0))} that it still brings, and "
+        f"Owning is {usd(bought)} to buy{as_card}, less {usd(-of.get('resale', 0.0))} of resale value, plus "
         f"{usd(running)} for capital, power and upkeep."
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph, Table
 from whichgpu.cli.render.figures import count_of, joined, number
-from whichgpu.engine.authoring import Comparison, Moved, Names, Region, RuleChange, Told, by_task
+from whichgpu.engine.authoring import ChangedRule, Comparison, Moved, Names, Region, RuleChange, by_task
 from whichgpu.engine.rules import Rule
 
 
@@ -46,12 +46,12 @@ def comparison_blocks(found: Comparison, *, everything: bool = False) -> list[Bl
     """The comparison as a page."""
     blocks: list[Block] = [Heading(f"Rules: {found.old} against {found.new}", 1), Paragraph(_summary(found), "strong")]
     for kind, title in _KINDS:
-        told = [entry for entry in found.rules if entry.change.kind == kind]
-        if told:
+        listed = [entry for entry in found.rules if entry.change.kind == kind]
+        if listed:
             blocks.append(Heading(title))
-            shown = told if everything else told[: 2 * _SHOWN]
+            shown = listed if everything else listed[: 2 * _SHOWN]
             blocks += [block for entry in shown for block in _rule(entry)]
-            blocks += _more(len(told) - len(shown), "rule")
+            blocks += _more(len(listed) - len(shown), "rule")
     if found.knowledge:
         blocks += [Heading("Knowledge"), Bullets(tuple(_names(names) for names in found.knowledge))]
     return [*blocks, *_workloads(found, everything=everything)]
@@ -93,7 +93,7 @@ def _compared(found: Comparison) -> str:
     return f"Compared on {joined(said, 'and')} (seed {found.seed}).{spared}"
 
 
-def _rule(entry: Told) -> list[Block]:
+def _rule(entry: ChangedRule) -> list[Block]:
     change = entry.change
     rule = change.rule
     blocks: list[Block] = [Heading(change.id, 3), Paragraph(rule.title, "strong")]
@@ -154,8 +154,8 @@ def _value(value: object) -> str:
 def _region(region: Region) -> str:
     where = " and ".join(region.conditions) or "always"
     if region.excluded:
-        hinge = " and ".join(region.excluded)
-        where += f", unless {hinge}"
+        exceptions = " and ".join(region.excluded)
+        where += f", unless {exceptions}"
     if region.proved_empty:
         return f"It {region.says} nowhere: no facts meet {where}."
     said = f"It {region.says} where {where}."
@@ -189,8 +189,8 @@ def _workloads(found: Comparison, *, everything: bool) -> list[Block]:
         rows = tuple((rule, str(amount)) for rule, amount in sorted(by_rule.items(), key=lambda it: (-it[1], it[0])))
         blocks.append(Table(("Rule behind it", "Workloads"), rows[:_SHOWN], frozenset({1})))
     tasks = by_task(found.moved)
-    told = tuple((task, str(len(moved)), str(firm)) for task, (moved, firm) in tasks.items())
-    blocks.append(Table(("Task", "Workloads", "Another recommendation"), told, frozenset({1, 2})))
+    task_rows = tuple((task, str(len(moved)), str(firm)) for task, (moved, firm) in tasks.items())
+    blocks.append(Table(("Task", "Workloads", "Another recommendation"), task_rows, frozenset({1, 2})))
     blocks += _unexercised(found)
     shown = found.moved if everything else [moved[0] for moved, _ in tasks.values()]
     blocks.append(Bullets(tuple(_moved(entry) for entry in shown)))

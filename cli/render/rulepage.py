@@ -1,4 +1,4 @@
-"""One rule in plain words: what it asks for, what follows, on what ground, and what hangs on it."""
+"""One rule in plain words: what it asks for, what follows, on what ground, and what depends on it."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def origin_words(name: str, origins: Origins) -> str:
     if origins.rules:
         said.append(f"set by {_listed(origins.rules)}")
     if origins.assumed:
-        said.append("assumed where nobody says")
+        said.append("assumed where not stated")
     if not said:
         said.append("known from the plan" if "." in name else "worked out by the engine")
     return "; ".join(said)

@@ -59,10 +59,10 @@ def _until(turn: Turn, phrases: Phrases) -> str:
 
 def _steady(entry: NoFlip, phrases: Phrases, *, everything: bool) -> Item:
     values = entry.tried if everything else entry.tried[:SHOWN_VALUES]
-    told = [phrases.value(entry.fact, value) for value in values]
+    tried = [phrases.value(entry.fact, value) for value in values]
     more = [f"{len(entry.tried) - len(values)} more"] if len(values) < len(entry.tried) else []
     label = phrases.label(entry.fact)
-    return Item(f"{label[:1].upper()}{label[1:]}: {joined([*told, *more])}")
+    return Item(f"{label[:1].upper()}{label[1:]}: {joined([*tried, *more])}")
 
 
 def _flipped(turn: Turn, names: Names) -> str:

@@ -29,7 +29,7 @@ def size_blocks(answer: JsonObject, names: Names) -> list[Block]:
         blocks.append(Paragraph("It is tight: a recommendation would keep more room for what estimates miss.", "faint"))
     granted = answer.get("granted_per_gpu_gb")
     if there and granted and granted < 0.995 * there:
-        said = f"The engine keeps to {gb_and_gib(granted)} of each GPU unless it is told otherwise."
+        said = f"The engine limits itself to {gb_and_gib(granted)} of each GPU unless it is configured otherwise."
         blocks.append(Paragraph(said, "faint"))
     if there:
         share = 100 * answer["per_gpu_gb"] / there
@@ -38,24 +38,24 @@ def size_blocks(answer: JsonObject, names: Names) -> list[Block]:
         blocks.append(Paragraph(f"All {count} together need {gb_and_gib(answer['needed_gb'])}."))
     blocks.append(Paragraph(band_sentence(answer, answer, count, answer.get("band_reason"))))
     blocks.append(breakdown_table(answer["breakdown"]))
-    return blocks + speed_blocks(answer) + relief_blocks(answer.get("relief"), answer, names)
+    return blocks + speed_blocks(answer) + fit_suggestion_blocks(answer.get("fit_suggestions"), answer, names)
 
 
-def relief_blocks(relief: JsonObject | None, answer: JsonObject, names: Names) -> list[Block]:
+def fit_suggestion_blocks(suggestions: JsonObject | None, answer: JsonObject, names: Names) -> list[Block]:
     """What would make the job fit, or fit the next smaller GPU, each with what it costs."""
-    if not relief or not relief["changes"]:
+    if not suggestions or not suggestions["changes"]:
         return []
-    here = relief["gpu"] == answer["gpu"]
-    gpu = names.gpu(relief["gpu"])
+    here = suggestions["gpu"] == answer["gpu"]
+    gpu = names.gpu(suggestions["gpu"])
     title = "What would make it fit" if here else f"What would make it fit the {gpu}"
-    lead = f"{gb_and_gib(relief['available_per_gpu_gb'])} can be used there. One change at a time:"
-    items = [_change(step) for step in relief["changes"]]
+    lead = f"{gb_and_gib(suggestions['available_per_gpu_gb'])} can be used there. One change at a time:"
+    items = [_change(step) for step in suggestions["changes"]]
     blocks: list[Block] = [Heading(title, 2), Paragraph(lead), Bullets(tuple(items))]
-    if relief["together"]:
-        steps = relief["together"]
+    if suggestions["together"]:
+        steps = suggestions["together"]
         names_of_steps = "; ".join(step["says"] for step in steps)
         blocks.append(Paragraph(f"Together these fit, with {gb(steps[-1]['per_gpu_gb'])} per GPU: {names_of_steps}."))
-    elif not any(step["fits"] for step in relief["changes"]):
+    elif not any(step["fits"] for step in suggestions["changes"]):
         blocks.append(Paragraph("Even all of them together are not enough; it takes more or larger GPUs.", "bad"))
     return blocks
 

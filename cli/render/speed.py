@@ -12,8 +12,8 @@ from whichgpu.cli.render.figures import hours, milliseconds, number
 Rows = tuple[tuple[str, str], ...]
 
 _LABELS: dict[str, tuple[str, Callable[[float], str]]] = {
-    "audio_hours_per_hour": ("hours of sound in an hour", number),
-    "capacity_audio_hours_per_hour": ("hours of sound in an hour, at most", number),
+    "audio_hours_per_hour": ("hours of audio per hour", number),
+    "capacity_audio_hours_per_hour": ("hours of audio per hour, at most", number),
     "tokens_per_s": ("tokens per second", number),
     "input_tokens_per_s": ("tokens read per second", number),
     "samples_per_s": ("samples per second", number),
@@ -25,11 +25,11 @@ _LABELS: dict[str, tuple[str, Callable[[float], str]]] = {
     "capacity_samples_per_s": ("samples per second, at most", number),
     "qps": ("requests per second, at most", number),
     "steps_per_s": ("steps per second", number),
-    "max_concurrency": ("requests at a time, at most", number),
+    "max_concurrency": ("concurrent requests, at most", number),
     "max_streams": ("video streams, at most", lambda value: number(int(value))),
-    "ttft_ms": ("wait for the first token", milliseconds),
-    "tpot_ms": ("time per further token", milliseconds),
-    "latency_ms": ("time to a full answer", milliseconds),
+    "ttft_ms": ("time to first token", milliseconds),
+    "tpot_ms": ("time per output token", milliseconds),
+    "latency_ms": ("end-to-end latency", milliseconds),
     "hours": ("length of the run", hours),
     "step_s": ("seconds per step", number),
     "mfu": ("share of peak arithmetic reached", lambda value: f"{number(100 * value)} %"),
@@ -107,7 +107,7 @@ def headline_speed(speed: Mapping[str, float | None]) -> str:
 
 
 _SHORT = {
-    "audio_hours_per_hour": "h of sound an hour",
+    "audio_hours_per_hour": "h of audio an hour",
     "tokens_per_s": "tokens/s",
     "samples_per_s": "samples/s",
     "images_per_s": "images/s",
@@ -141,11 +141,11 @@ def _label(name: str) -> str:
 
 def _value(name: str, known: Mapping[str, float]) -> str:
     if name in _GROWING and known.get("overloaded"):
-        return "overloaded: more and more, as long as more requests come than are answered"
+        return "overloaded: grows as long as requests arrive faster than they are answered"
     form = _LABELS[name][1] if name in _LABELS else number
     low, high = known.get(f"{name}_low"), known.get(f"{name}_high")
     band = f" ({form(low)} to {form(high)})" if low is not None and high is not None else ""
     late = known.get(name.replace("_ms", "_p95_ms")) if name.endswith("_ms") else None
-    tail = f"; 95 of 100 within {form(late)}" if late is not None and form(late) != form(known[name]) else ""
+    tail = f"; p95 {form(late)}" if late is not None and form(late) != form(known[name]) else ""
     over = " - overloaded" if name == "utilization" and known.get("overloaded") else ""
     return f"{form(known[name])}{band}{tail}{over}"

@@ -13,7 +13,7 @@ from whichgpu.cli.render.speed import BESIDE
 JsonObject = Mapping[str, Any]
 
 LEVELS = {
-    "measured": "by a formula set on measured runs",
+    "measured": "by a formula calibrated on measured runs",
     "computed": "computed",
     "rule_of_thumb": "rule of thumb",
 }
@@ -35,7 +35,7 @@ def count_words(plan: JsonObject) -> str:
 
 
 def memory_withheld(plan: JsonObject) -> str:
-    """Why the memory of a plan cannot be told, and what to measure; empty where nothing says so."""
+    """Why the memory of a plan cannot be computed, and what to measure; empty where nothing says so."""
     entry = plan.get("support", {}).get("memory")
     if entry is None or entry["level"] != "none":
         return ""
@@ -51,8 +51,8 @@ def support_blocks(plan: JsonObject, labels: Mapping[str, str]) -> list[Block]:
     """
     groups: dict[tuple[str, str, str], list[str]] = {}
     for name, entry in plan.get("support", {}).items():
-        told = name != "memory" and not name.endswith(BESIDE)
-        if told and entry["level"] in {"none", "rule_of_thumb"}:
+        is_speed = name != "memory" and not name.endswith(BESIDE)
+        if is_speed and entry["level"] in {"none", "rule_of_thumb"}:
             groups.setdefault((entry["level"], entry["reason"], entry["measure"]), []).append(labels.get(name, name))
     shown = [name for name in plan["speed"] if name in plan.get("support", ()) and not name.endswith(BESIDE)]
     blocks: list[Block] = []

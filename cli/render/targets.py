@@ -62,9 +62,9 @@ def _load(speed: Mapping[str, float | None], stated: JsonObject) -> str:
         parts.append(f"{number(users)} user{'' if users == 1 else 's'} at a time")
     load = f" at {joined(parts)}" if parts else ""
     if speed.get("overloaded"):
-        return f"{load}, which is more than it can take"
+        return f"{load}, which is beyond its capacity"
     used = speed.get("utilization")
-    return f"{load}, {percent(100 * used)} of what it can do" if used is not None else load
+    return f"{load}, {percent(100 * used)} of its capacity" if used is not None else load
 
 
 def _streams(speed: Mapping[str, float | None], streams: int) -> str:

@@ -72,7 +72,7 @@ def _waterfall(found: WhyNot, names: Names) -> list[Block]:
         side = "behind" if found.behind >= 0 else "ahead of"
         lead = f"{other} is {abs(found.behind):.2f} points of evidence {side} {best}."
         if found.lost_at != "score":
-            lead += " That did not decide: points choose only among plans that stand alike."
+            lead += " That did not decide: points choose only among plans of the same standing."
     table = Table(("Reason", best, other, "Difference", "Rules"), tuple(rows), frozenset({1, 2, 3}))
     return [Heading("Where the points differ"), Paragraph(lead), table]
 

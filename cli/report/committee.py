@@ -38,9 +38,9 @@ def committee_pages(
     Args:
         saved: the decision as it was read.
         names: of GPUs and sources.
-        explainer: tells why plans stand where they stand.
+        explainer: says why plans stand where they stand.
         checks: what was checked of the record while the page was made.
-        flips: what came of varying what nobody stated; None where today's rules do not decide as the record does.
+        flips: what came of varying what is not stated; None where today's rules do not decide as the record does.
     """
     decision = saved.decision
     sections = (
@@ -48,7 +48,7 @@ def committee_pages(
         ("The best alternatives", _alternatives(saved, names, explainer)),
         ("What would change the answer", _changes(decision, flips, names, explainer)),
         ("Risks and bands", _risks(decision, flips, names, explainer)),
-        ("Whose word it rests on", _sources(decision, names)),
+        ("Which sources it rests on", _sources(decision, names)),
         ("Signature and audit", _evidence(saved, checks)),
         ("Sign-off", _sign_off()),
     )
@@ -67,7 +67,7 @@ def _asked(saved: Saved, explainer: Explainer) -> Markup:
     pairs = [(phrases.label(name), phrases.value(name, value)) for name, value in given.items()]
     if "objective" not in given:
         stated = decision.get("objective_stated", True)
-        pairs.append(("objective", decision["objective"] if stated else "none stated; the guides speak"))
+        pairs.append(("objective", decision["objective"] if stated else "none stated; the guides decide"))
     noted = saved.statement["meta"] if saved.statement else {}
     pairs += [(key.replace("_", " "), value) for key, value in noted.items()]
     pairs.append(("decided", decision["decided_at"][:10]))
@@ -105,22 +105,22 @@ def _plan_row(plan: JsonObject, names: Names, why: str) -> tuple[str, ...]:
 
 
 def _changes(decision: JsonObject, flips: Sensitivity | None, names: Names, explainer: Explainer) -> Markup:
-    told = [to_html(_trade_offs(decision))]
+    parts = [to_html(_trade_offs(decision))]
     if flips is None:
-        told.append(tag("p", "What nobody stated was not varied: today's rules and prices do not give this answer."))
-        return join(*told)
+        parts.append(tag("p", "What is not stated was not varied: today's rules and prices do not give this answer."))
+        return join(*parts)
     first = {turn.change.fact: turn for turn in reversed(flips.turns)}
     turns = sorted(first.values(), key=lambda turn: (turn.change.distance, turn.change.fact))
     if turns:
         items = tuple(turn_item(turn, names, explainer.phrases) for turn in turns[:_FLIPS])
-        told += [tag("p", "Not stated, and able to change it, each decided anew:"), to_html([Bullets(items)])]
+        parts += [tag("p", "Not stated, and able to change it, each decided anew:"), to_html([Bullets(items)])]
     if turns[_FLIPS:]:
-        told.append(tag("p", f"Others that can: {_labels([turn.change.fact for turn in turns[_FLIPS:]], explainer)}."))
+        parts.append(tag("p", f"Others that can: {_labels([turn.change.fact for turn in turns[_FLIPS:]], explainer)}."))
     if flips.steady:
         steady = _labels([entry.fact for entry in flips.steady], explainer)
         limits = "" if flips.complete else " Not all could be tried."
-        told.append(tag("p", f"No flip was found at the values tried for {steady}.{limits}", class_="faint"))
-    return join(*told)
+        parts.append(tag("p", f"No flip was found at the values tried for {steady}.{limits}", class_="faint"))
+    return join(*parts)
 
 
 def _labels(facts: list[str], explainer: Explainer) -> str:
@@ -130,17 +130,17 @@ def _labels(facts: list[str], explainer: Explainer) -> str:
 
 
 def _trade_offs(decision: JsonObject) -> list[Block]:
-    """The most telling ones, without the line that says how many more there are."""
+    """The ones that say most, without the line that says how many more there are."""
     blocks = trade_off_blocks(decision, everything=False)[1:]
     return [Bullets(block.items[:_CHANGES]) if isinstance(block, Bullets) else block for block in blocks]
 
 
 def _risks(decision: JsonObject, flips: Sensitivity | None, names: Names, explainer: Explainer) -> Markup:
     plan = decision["recommendation"]
-    told = [to_html(warning_blocks(decision, names, everything=False)[1:])] if decision["warnings"] else []
+    parts = [to_html(warning_blocks(decision, names, everything=False)[1:])] if decision["warnings"] else []
     rows = tuple(_bands(plan, explainer)) if plan else ()
     if rows:
-        told.append(to_html([Table(("Figure", "Low", "Estimate", "High"), rows, frozenset({1, 2, 3}))]))
+        parts.append(to_html([Table(("Figure", "Low", "Estimate", "High"), rows, frozenset({1, 2, 3}))]))
     turning = {turn.change.fact for turn in flips.turns} if flips else set()
     # First those of which another value was found to flip the answer.
     taken = sorted(decision["assumptions"], key=lambda entry: entry["fact"] not in turning)[:_ASSUMED]
@@ -149,8 +149,8 @@ def _risks(decision: JsonObject, flips: Sensitivity | None, names: Names, explai
         items = tuple(
             Item(f"{phrases.says(entry['fact'], entry['value'])}. {entry.get('because') or ''}") for entry in taken
         )
-        told += [tag("p", "Assumed, because nothing was said:"), to_html([Bullets(items)])]
-    return join(*told)
+        parts += [tag("p", "Assumed, because it is not stated:"), to_html([Bullets(items)])]
+    return join(*parts)
 
 
 def _bands(plan: JsonObject, explainer: Explainer) -> Iterator[tuple[str, ...]]:

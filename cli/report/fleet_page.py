@@ -1,4 +1,4 @@
-"""The result over many jobs as a page: the text of the terminal, with money then and now as bars."""
+"""The result over many jobs as a page: the text of the terminal, with cost then and now as bars."""
 
 from __future__ import annotations
 
@@ -59,5 +59,5 @@ def money_chart(groups: list[tuple[str, Sums]], name: str) -> Markup:
         ]
     spoken = "; ".join(f"{word}: {usd(sums.then)} then, {usd(sums.now)} recommended" for word, sums in groups)
     return svg(
-        f"money-{name.lower()}", f"Money then and as recommended, by {name}", spoken, len(groups) * _ROW + 6, rows
+        f"money-{name.lower()}", f"Cost then and as recommended, by {name}", spoken, len(groups) * _ROW + 6, rows
     )

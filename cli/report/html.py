@@ -74,7 +74,7 @@ def _line(line: Line) -> Markup:
     return tag("li", line.text, class_=line.tone)
 
 
-#: Tables of more columns are told row by row where the page is narrow.
+#: Tables of more columns are shown row by row where the page is narrow.
 _MOST_SIDE_BY_SIDE = 4
 
 

@@ -53,8 +53,8 @@ def report_page(saved: Saved, names: Names, explainer: Explainer, flips: Sensiti
     Args:
         saved: the decision as it was read, and how far it can be believed.
         names: of GPUs and sources.
-        explainer: tells derivations from the decision's trace.
-        flips: what came of varying what nobody stated; None where today's rules do not decide as the decision does.
+        explainer: gives derivations from the decision's trace.
+        flips: what came of varying what is not stated; None where today's rules do not decide as the decision does.
     """
     decision = saved.decision
     plan = decision["recommendation"]
@@ -116,38 +116,38 @@ def _sections(saved: Saved, names: Names, explainer: Explainer) -> list[Section]
     decision = saved.decision
     plan = decision["recommendation"]
 
-    def told(build: Callable[[], list[Block]]) -> Callable[[], Markup]:
+    def rendered(build: Callable[[], list[Block]]) -> Callable[[], Markup]:
         return lambda: to_html(build())
 
     sections: list[Section] = []
     if plan:
         sections = [
             ("Memory", lambda: _with_figure(memory_blocks(plan), memory_figure(decision, names))),
-            ("Speed", told(lambda: speed_blocks(plan))),
-            ("Cost", told(lambda: cost_blocks(plan))),
+            ("Speed", rendered(lambda: speed_blocks(plan))),
+            ("Cost", rendered(lambda: cost_blocks(plan))),
         ]
     sections.append(("Rent or buy", lambda: _with_figure(procurement_blocks(decision, names), cost_figure(decision))))
     if plan:
         reasons = reason_blocks(decision, names, everything=True)
         sections.append(("Why this plan", lambda: _with_figure(reasons, points_figure(plan))))
-        sections.append(("Chosen over", told(lambda: chosen_over_blocks(decision, names, everything=True))))
-        sections.append(("What would change it", told(lambda: trade_off_blocks(decision, everything=True))))
+        sections.append(("Chosen over", rendered(lambda: chosen_over_blocks(decision, names, everything=True))))
+        sections.append(("What would change it", rendered(lambda: trade_off_blocks(decision, everything=True))))
         sections.append(("Derivation", lambda: tree_section(explainer, names)))
     else:
-        sections.append((CHANGES_WITHOUT_ANSWER, told(lambda: trade_off_blocks(decision, everything=True))))
+        sections.append((CHANGES_WITHOUT_ANSWER, rendered(lambda: trade_off_blocks(decision, everything=True))))
     return [
         *sections,
-        ("Warnings", told(lambda: warning_blocks(decision, names, everything=True))),
-        ("Alternatives", told(lambda: alternative_blocks(decision, names, everything=True))),
-        ("The GPUs you named", told(lambda: candidate_blocks(decision, names))),
+        ("Warnings", rendered(lambda: warning_blocks(decision, names, everything=True))),
+        ("Alternatives", rendered(lambda: alternative_blocks(decision, names, everything=True))),
+        ("The GPUs you named", rendered(lambda: candidate_blocks(decision, names))),
         ("Rejected GPUs", lambda: rejected_section(decision, names)),
-        ("Advice", told(lambda: advice_blocks(decision, names, everything=True))),
-        ("What to watch", told(lambda: monitoring_blocks(decision, names))),
-        ("Where the sources disagree", told(lambda: disagreement_blocks(decision, names, everything=True))),
-        ("Assumed, because nothing was said", told(lambda: assumption_blocks(decision, everything=True))),
-        ("Open questions", told(lambda: question_blocks(decision, everything=True))),
-        ("Figures", told(lambda: figure_blocks(decision, names))),
-        ("Facts", told(lambda: fact_blocks(decision))),
+        ("Advice", rendered(lambda: advice_blocks(decision, names, everything=True))),
+        ("What to watch", rendered(lambda: monitoring_blocks(decision, names))),
+        ("Where the sources disagree", rendered(lambda: disagreement_blocks(decision, names, everything=True))),
+        ("Assumed, because it is not stated", rendered(lambda: assumption_blocks(decision, everything=True))),
+        ("Open questions", rendered(lambda: question_blocks(decision, everything=True))),
+        ("Figures", rendered(lambda: figure_blocks(decision, names))),
+        ("Facts", rendered(lambda: fact_blocks(decision))),
         ("Sources", lambda: source_section(decision, names)),
         ("About this decision", lambda: provenance(saved)),
     ]

@@ -1,4 +1,4 @@
-"""Sections that only the report has: the derivation to unfold, rejected GPUs, sources, provenance."""
+"""Sections that only the report has: the collapsible derivation, rejected GPUs, sources, provenance."""
 
 from __future__ import annotations
 

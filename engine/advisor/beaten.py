@@ -186,10 +186,15 @@ class Beaten:
         same_card = one.traits.family == other.traits.family
         guided = c.in_count_band[columns] | ~c.in_count_band[rows, None]
         guided |= self._fewer_than_named(one.traits, other.traits, same_card)
+        # What a count is for is had from fewer GPUs that are cheaper and faster, but for copies that fail apart.
+        cheaper_and_faster = dominance.clearly_beats(one.measures, other.measures, self._objective.dominance_margin)
+        guided |= cheaper_and_faster & (one.traits.copies >= other.traits.copies)
         paid_anyway = dominance.paid_for_anyway(one.measures, other.measures, one.traits, other.traits)
-        found: Flags = (c.proven[columns] == c.proven[rows, None]) & (c.fallback[columns] == c.fallback[rows, None])
-        found &= dominance.keeps_count(one.traits, other.traits, guided=guided)
+        found: Flags = dominance.keeps_count(one.traits, other.traits, guided=guided)
         found &= dominance.stands_as_well(one.traits, other.traits, paid_anyway=paid_anyway)
+        ahead = dominance.far_ahead(one.measures, other.measures, self._objective, one.traits, other.traits)
+        found |= ahead & (c.in_card_band[columns] | ~c.in_card_band.any())
+        found &= (c.proven[columns] == c.proven[rows, None]) & (c.fallback[columns] == c.fallback[rows, None])
         found &= self._may(one, other)
         return found
 

@@ -1,52 +1,103 @@
-"""Budgets that no plan keeps by what the market asks, and some by what its cheapest provider does."""
+"""What is tried where no plan is left: the cheapest provider, renting, and accelerators that nobody asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from whichgpu.engine.advisor.outcome import PlanRound
 from whichgpu.engine.advisor.survey import SOURCE
-from whichgpu.engine.plans import PlanMaker
+from whichgpu.engine.core import Facts
+from whichgpu.engine.plans import RENTED_INSTEAD, PlanMaker
 from whichgpu.engine.rules import FactCandidate, ResolvedFact, ResolvedFacts
 
 
 BUDGETS = frozenset({"budget_usd_per_hour", "budget_usd_per_month", "budget_usd_total"})
 #: The fact by which plans are priced at what their cheapest provider asks.
 LOWEST_PRICES = "lowest_prices"
+#: The fact that keeps rules from rejecting what they reject only since nobody asked for it.
+NOTHING_ELSE_FITS = "nothing_else_fits"
+_SAYS = {
+    LOWEST_PRICES: "whether a stated budget is kept at the price of the cheapest provider alone",
+    RENTED_INSTEAD: "whether a stated budget is kept by what is rented, and by nothing that is bought",
+    NOTHING_ELSE_FITS: "whether nothing but what nobody asked for qualifies",
+}
 
 #: The plans of these facts, judged, and their maker; by a maker that is there already, if one is given.
 Make = Callable[..., tuple[PlanMaker, PlanRound]]
 
 
-def within_budgets(
-    intake: ResolvedFacts, make: Make, maker: PlanMaker | None = None
-) -> tuple[ResolvedFacts, PlanMaker, PlanRound]:
-    """The facts and plans of a decision; at the lowest price of each plan where only so a stated budget is kept.
+class Within(NamedTuple):
+    """Facts and plans of a decision."""
 
-    What the cheapest provider asks can be had, but from that provider alone, which a rule warns of.
+    intake: ResolvedFacts
+    maker: PlanMaker
+    found: PlanRound
+
+
+def with_last_resorts(intake: ResolvedFacts, make: Make, maker: PlanMaker | None = None) -> Within:
+    """The facts and plans of a decision; where nothing else qualifies, with what nobody asked for, which is warned of.
 
     Args:
         intake: the workload's facts.
         make: judges the plans of such facts.
         maker: of plans at the usual prices.
     """
-    maker, found = make(intake, maker)
-    if found.judged or not _money_alone_is_short(found, intake):
-        return intake, maker, found
+    usual = within_budgets(intake, make, maker)
+    if usual.found.judged or not _rejected_only_by(usual.found, frozenset({NOTHING_ELSE_FITS})):
+        return usual
+    wider = _with(intake, (NOTHING_ELSE_FITS,))
+    again = Within(wider, *make(wider))
+    return again if again.found.judged else usual
+
+
+def within_budgets(intake: ResolvedFacts, make: Make, maker: PlanMaker | None = None) -> Within:
+    """The facts and plans of a decision; where only so a stated budget is kept, at the lowest prices, or rented.
+
+    What the cheapest provider asks can be had, but from that provider alone; and machines in a data centre can be
+    rented, where nobody said that they are to be bought. Rules warn of both.
+
+    Args:
+        intake: the workload's facts.
+        make: judges the plans of such facts.
+        maker: of plans at the usual prices.
+    """
+    usual = Within(intake, *make(intake, maker))
+    if usual.found.judged or not _money_alone_is_short(usual.found, intake):
+        return usual
+    ways: list[tuple[str, ...]] = [(LOWEST_PRICES,)]
+    if _could_be_rented(intake.facts):
+        ways += [(RENTED_INSTEAD,), (RENTED_INSTEAD, LOWEST_PRICES)]
+    for names in ways:
+        cheap = _with(intake, names)
+        again = Within(cheap, *make(cheap))
+        if again.found.judged:
+            return again
+    return usual
+
+
+def _with(intake: ResolvedFacts, names: tuple[str, ...]) -> ResolvedFacts:
+    """The facts with these said to be so, since only so a plan is left."""
     stated = tuple(sorted(BUDGETS & intake.facts.keys()))
-    says = "whether a stated budget is kept at the price of the cheapest provider alone"
-    claim = FactCandidate("computed", "survey.lowest_prices", True, stated, says, (SOURCE,))
-    fact = ResolvedFact(LOWEST_PRICES, claim)
-    facts, resolved = {**intake.facts, LOWEST_PRICES: True}, {**intake.resolved, LOWEST_PRICES: fact}
-    cheap = replace(intake, facts=facts, resolved=resolved)
-    thrifty, again = make(cheap)
-    return (cheap, thrifty, again) if again.judged else (intake, maker, found)
+    facts, resolved = dict(intake.facts), dict(intake.resolved)
+    for name in names:
+        claim = FactCandidate("computed", f"survey.{name}", True, stated, _SAYS[name], (SOURCE,))
+        facts[name], resolved[name] = True, ResolvedFact(name, claim)
+    return replace(intake, facts=facts, resolved=resolved)
+
+
+def _could_be_rented(facts: Facts) -> bool:
+    """Whether plans were priced as purchases for the place alone, which rented machines can stand in as well."""
+    return facts.get("deployment_site") == "datacenter" and "procurement_wish" not in facts
 
 
 def _money_alone_is_short(found: PlanRound, intake: ResolvedFacts) -> bool:
     """Whether some plan is rejected for what it costs and for nothing else."""
-    if not BUDGETS & intake.facts.keys():
-        return False
-    return any(rules and all(rule.reads & BUDGETS for rule in rules) for rules in found.rejected_by)
+    return bool(BUDGETS & intake.facts.keys()) and _rejected_only_by(found, BUDGETS)
+
+
+def _rejected_only_by(found: PlanRound, facts: frozenset[str]) -> bool:
+    """Whether some plan is rejected by rules of which each reads one of these facts, and by no other."""
+    return any(rules and all(rule.reads & facts for rule in rules) for rules in found.rejected_by)

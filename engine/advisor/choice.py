@@ -88,7 +88,8 @@ def choose(contenders: Contenders, objective: Objective) -> Standings:
         objective: what is minimised, and whether it was stated.
     """
     c, size = contenders, len(contenders)
-    tiers, merits = _tiers(c, objective), _merits(c, objective)
+    tiers, own_merits = _tiers(c, objective), _own_merits(c, objective)
+    merits = _merits(c, own_merits, objective)
     ranks = tiers @ np.array([8, 4, 2, 1])
     piecework = objective.stated and objective.cost_exponent
     larger = _larger(c, ranks, merits, objective) if piecework else np.full(size, NONE)
@@ -99,16 +100,19 @@ def choose(contenders: Contenders, objective: Objective) -> Standings:
     pool, asked_for = best & (dominated == NONE), larger == NONE
     pool &= _worth_a_guides_word(c, pool, outweighing, objective.preference_share)
     by_time = objective.stated and not objective.cost_exponent
+    shares = np.full(size, objective.preference_share)
     if by_time:
-        pool &= ~_slow_for_its_count(c, pool & asked_for, objective)
+        shares = _shares_of_time(c, pool, own_merits, objective)
+        pool &= ~_slow_for_its_count(c, pool & asked_for, shares)
     by_evidence = np.lexsort(_evidence(c, merits))
     just_met = _just_met(c, pool & asked_for, merits, objective, by_evidence, outweighing)
     pool &= ~just_met
-    eligible = _eligible(pool, asked_for, merits, objective)
+    eligible = _eligible(pool, asked_for, merits, shares) if objective.stated else pool
     if by_time and eligible.any():
-        # What preferences may cost is a share of the time itself, not of the time that fewer GPUs are forgiven.
-        best = np.argmin(np.where(eligible, merits, np.inf))
-        eligible &= ~(c.measures.time > c.measures.time[best] * (1 + objective.preference_share) * (1 + _CLOSE))
+        # What preferences may cost is a share of the time itself, not of the time that fewer GPUs are forgiven; and of
+        # the best that needs no dearer plan to be no worse than.
+        best = np.argmin(np.where(eligible, own_merits, np.inf))
+        eligible &= ~(c.measures.time > c.measures.time[best] * (1 + shares) * (1 + _CLOSE))
         eligible &= ~_costlier_for_nothing(c, eligible, objective)
     first = next((row for row in by_evidence.tolist() if eligible[row]), NONE)
     answer, replaced = first, NONE
@@ -145,39 +149,53 @@ def _just_met(
     roomy, without = pool & c.roomy, pool & ~c.roomy
     if not without.any() or not roomy.any():
         return np.zeros(len(c), np.bool_)
+    share = (1 + objective.room_share) * (1 + _CLOSE)
+    if objective.stated and not objective.cost_exponent:
+        # Room costs hardly more where it costs hardly more money as well.
+        cost, rows = c.measures.cost, np.flatnonzero(roomy)
+        dearer = cost[rows] > cost[:, None] * (1 + objective.guide_hour_share)  # Not so where a price is not known.
+        near: Flags = np.any((merits[rows] <= merits[:, None] * share) & ~dearer, axis=1)
+        return without & near
     first = by_evidence[np.argmax(roomy[by_evidence])]
     taken = first if outweighing[first] == NONE else outweighing[first]
     merit = merits[roomy].min() if objective.stated else merits[taken]
-    found: Flags = without & (merit <= merits * (1 + objective.room_share) * (1 + _CLOSE))
+    found: Flags = without & (merit <= merits * share)
     return found
 
 
-def _eligible(pool: Flags, asked_for: Flags, merits: Numbers, objective: Objective) -> Flags:
-    """The plans that could be the answer: of a stated objective those that are worse by what preferences may cost.
+def _eligible(pool: Flags, asked_for: Flags, merits: Numbers, shares: Numbers) -> Flags:
+    """The plans that could be the answer by a stated objective: those that are worse by what preferences may cost.
 
     Worse than the best of all, even of what nobody asked for; where nothing that was asked for is so near to that one,
     than the best that was.
     """
-    if not objective.stated:
-        return pool
     wanted = pool & asked_for
     for among in (pool, wanted):
         if among.any():
-            limit = merits[among].min() * (1 + objective.preference_share) * (1 + _CLOSE)
-            found: Flags = wanted & (merits <= limit)
+            found: Flags = wanted & (merits <= merits[among].min() * (1 + shares) * (1 + _CLOSE))
             if found.any():
                 return found
     return pool
 
 
-def _slow_for_its_count(c: Contenders, pool: Flags, objective: Objective) -> Flags:
+def _shares_of_time(c: Contenders, pool: Flags, own_merits: Numbers, objective: Objective) -> Numbers:
+    """What preferences may cost of the time, for each plan: as much again for half the money of the best of a pool."""
+    if not pool.any():
+        return np.full(len(c), objective.preference_share)
+    cost = c.measures.cost
+    best = np.argmin(np.where(pool, own_merits, np.inf))
+    found: Numbers = np.where(2 * cost <= cost[best], objective.widest_share, objective.preference_share)
+    return found
+
+
+def _slow_for_its_count(c: Contenders, pool: Flags, shares: Numbers) -> Flags:
     """Which plans no more cards of a pool beat by more than preferences may cost in time, which alone was asked for."""
     time = np.where(pool & ~np.isnan(c.measures.time), c.measures.time, np.inf)
     by_count = np.lexsort((time, c.traits.count))
     # The fastest of as many cards or fewer: the count before it ends at the last plan of its own.
     least = np.minimum.accumulate(time[by_count])
     last = np.searchsorted(c.traits.count[by_count], c.traits.count, side="right") - 1
-    found: Flags = c.measures.time > least[last] * (1 + objective.preference_share) * (1 + _CLOSE)
+    found: Flags = c.measures.time > least[last] * (1 + shares) * (1 + _CLOSE)
     return found
 
 
@@ -208,21 +226,25 @@ def _tiers(c: Contenders, objective: Objective) -> NDArray[np.bool_]:
     return np.stack([~c.proven, c.fallback, guided & ~c.in_count_band, guided & ~c.in_card_band], axis=1)
 
 
-def _merits(c: Contenders, objective: Objective) -> Numbers:
+def _own_merits(c: Contenders, objective: Objective) -> Numbers:
     """Merit; an unknown time counts as the slowest known, an unknown cost has no merit beside known ones."""
     cost, time = c.measures.felt_cost, c.measures.felt_time
     priced, timed = ~np.isnan(cost), ~np.isnan(time)
     slowest = time[timed].max() if timed.any() else 1.0
     stand_in = np.inf if priced.any() and objective.cost_exponent else 1.0
     merits = objective.merit(np.where(priced, cost, stand_in), np.where(timed, time, slowest), c.traits.count)
-    merits = np.where(priced | (stand_in == 1.0), merits, np.inf)
+    found: Numbers = np.where(priced | (stand_in == 1.0), merits, np.inf)
+    return found
+
+
+def _merits(c: Contenders, own: Numbers, objective: Objective) -> Numbers:
+    """The same where more GPUs that cost no more than another plan, and are no slower, are no worse than that one."""
     if objective.gain_of_doubling == 1:
-        return merits
-    # More GPUs that cost no more than another plan, and are no slower, are no worse than that one.
-    rising = np.argsort(merits, kind="stable")
+        return own
+    rising = np.argsort(own, kind="stable")
     beside = no_worse(c.measures.each(lambda column: column[:, None]), c.measures.take(rising))
     least = beside.argmax(axis=1) if len(c) else rising
-    found: Numbers = np.where(beside[np.arange(len(c)), least], np.minimum(merits, merits[rising[least]]), merits)
+    found: Numbers = np.where(beside[np.arange(len(c)), least], np.minimum(own, own[rising[least]]), own)
     return found
 
 

@@ -53,6 +53,19 @@ def stands_as_well(one: Traits, other: Traits, *, paid_anyway: Any) -> Any:
     return (one.vendor == other.vendor) & (one.segment >= other.segment) & joins
 
 
+def far_ahead(one: MeasureColumns, other: MeasureColumns, objective: Objective, mine: Traits, its: Traits) -> Any:
+    """Whether the first plan is so far ahead in cost and in speed that neither segment nor links set it below.
+
+    A guide's count calls for fewer links so that work costs less and ends sooner. An hour of it costs hardly more:
+    nobody asks for a larger machine than he would pay for anyway.
+    """
+    no_larger = mine.usd_per_hour <= its.usd_per_hour * (1 + objective.dominance_margin)
+    cheaper = one.felt_cost * objective.guide_price_ratio <= other.felt_cost
+    sooner = one.felt_time * objective.guide_time_ratio <= other.felt_time
+    bears = bears_as_much(mine, its, objective.dominance_margin)
+    return cheaper & sooner & no_larger & bears & (mine.vendor == its.vendor)
+
+
 def paid_for_anyway(one: MeasureColumns, other: MeasureColumns, mine: Traits, its: Traits) -> Any:
     """Whether further cards of the same kind would else stand idle: an hour costs no more, or both plans are owned."""
     return (mine.family == its.family) & ((one.usd_per_hour <= other.usd_per_hour) | (mine.owned & its.owned))

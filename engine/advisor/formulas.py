@@ -10,7 +10,14 @@ from msgspec import Struct
 
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.advisor.rank import cost_points, speed_points
-from whichgpu.engine.advisor.survey import beside_others, compared_by, length_known, measures_of, spread
+from whichgpu.engine.advisor.survey import (
+    beside_others,
+    compared_by,
+    length_known,
+    measures_of,
+    spread,
+    work_comes_every,
+)
 from whichgpu.engine.core import (
     Column,
     FactTable,
@@ -69,6 +76,9 @@ class _Choosing:
         objective = outcome.objective.of_work(job=how.job)
         self._how: dict[str, Any] = {**how._asdict(), "by_run": how.job and length_known(plans)}
         measures = measures_of(plans, objective=objective, highest_usd_per_gpu_hour=math.nan, **self._how)
+        every = work_comes_every(plans, stands_idle=how.stands_idle, busy=how.busy)
+        if not self._how["by_run"] and not math.isnan(every):  # One plan alone does not tell it.
+            self._how["comes_every"] = marked(every, "survey.work_comes_every", "the work that bought hardware is for")
         self._ends = marked(spread(measures), "survey", "the ends among the plans that no rule rejects")
         self._objective = marked(objective, "objective", ", ".join(objective.sources))
 
@@ -109,7 +119,7 @@ def _of_workload(decision: Decision) -> Iterator[tuple[str, Traced]]:
         facts = traced_facts(outcome.intake.facts)
         for name, fact in outcome.intake.resolved.items():
             known = registered().get(name)
-            if fact.claim.origin == "computed" and known is not None and known.name == fact.claim.by:
+            if fact.candidate.origin == "computed" and known is not None and known.name == fact.candidate.by:
                 inputs: dict[str, Any] = {each: facts.get(each) for each in (*known.needs, *known.uses)}
                 value = known.function(**inputs)
                 if isinstance(value, Traced):

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.advisor.survey import Measures, compared_by, is_job, length_known, measures_of
+from whichgpu.engine.advisor.survey import Measures, compared_by, is_job, length_known, measures_of, work_comes_every
 from whichgpu.engine.catalogue import profile_of
 from whichgpu.engine.core import Facts, FrozenModel, Value
 from whichgpu.engine.rules import Rule, Vocabulary, coerce, inside
@@ -180,8 +180,9 @@ def _kept_back(
     measured = measures_of(
         found.rejected,
         by_run=how.job and length_known(found.surviving),
+        comes_every=work_comes_every(found.surviving, stands_idle=how.stands_idle, busy=how.busy),
         objective=outcome.objective,
-        highest_usd_per_gpu_hour=context.knowledge.dearest_usd_per_gpu_hour,
+        highest_usd_per_gpu_hour=context.knowledge.highest_usd_per_gpu_hour,
         **how._asdict(),
     )
     for row in range(len(found.rejected)):

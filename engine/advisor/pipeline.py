@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
-from whichgpu.engine.advisor.budgets import within_budgets
+from whichgpu.engine.advisor.budgets import with_last_resorts
 from whichgpu.engine.advisor.candidates import judge_candidates
 from whichgpu.engine.advisor.intake import Workload
 from whichgpu.engine.advisor.lookups import look_up
@@ -107,7 +107,7 @@ def decide_workload(
     no_answer = _contradiction(context.stages.contradictions, intake) or _must_ask(context.vocabulary, intake)
     plan_round = None
     if no_answer is None:
-        intake, maker, plan_round = within_budgets(intake, partial(_made, context, model, objective), maker)
+        intake, maker, plan_round = with_last_resorts(intake, partial(_made, context, model, objective), maker)
         no_answer = _nothing_fits(plan_round, context, workload, objective)
     chosen = plan_round.judged[0] if plan_round and plan_round.judged else None
     phases = _phases(context, workload, intake, objective, chosen) if no_answer is None else ()
@@ -186,7 +186,7 @@ def choose_plan(context: DecisionContext, given: Mapping[str, Value], objective:
         return None
     if _must_ask(context.vocabulary, intake):
         return Probed(intake)
-    intake, _, found = within_budgets(intake, partial(_made, context, model, objective))
+    intake, _, found = with_last_resorts(intake, partial(_made, context, model, objective))
     return Probed(intake, found, found.judged[0] if found.judged else None)
 
 

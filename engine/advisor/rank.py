@@ -51,6 +51,11 @@ class Objective(Struct, frozen=True):
         """Whether it minimises cost alone, or time alone."""
         return not (self.cost_exponent and self.time_exponent)
 
+    @property
+    def widest_share(self) -> float:
+        """What preferences may cost at the most: of time alone twice as much, for half the money."""
+        return self.preference_share * (1 if self.cost_exponent else 2)
+
     def of_work(self, *, job: bool) -> Objective:
         """The objective for a job, or for a service.
 

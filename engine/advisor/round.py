@@ -61,7 +61,7 @@ def run_round(
     rejecting = stages.reject.run_table(intake.facts, facts)
     alive, rejected = np.flatnonzero(~rejecting.fires), np.flatnonzero(rejecting.fires)
     survivors, seen = table.take(alive), facts.take(alive)
-    measures = measures_among(survivors, intake.facts, objective, knowledge.dearest_usd_per_gpu_hour)
+    measures = measures_among(survivors, intake.facts, objective, knowledge.highest_usd_per_gpu_hour)
     claims = {**survey_claims(survivors, measures), **objective_claims(objective)}
     survey = stages.survey.run({}, extra=claims, before=intake)
     ends = spread(measures)

@@ -8,7 +8,7 @@ from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.answer.plans import memory_dict, parallelism_dict, speed_dict, support_dict
 from whichgpu.engine.advisor.intake import Workload, unknown_gpu
 from whichgpu.engine.core import InputError, Problem, json_value
-from whichgpu.engine.plans import Relief, Step, relief_of
+from whichgpu.engine.plans import FitSuggestions, Step, fit_suggestions_of
 from whichgpu.engine.sizing import granted_of
 
 
@@ -40,7 +40,7 @@ def size_workload(
         fix = "add model_name, or param_count_b (billions of parameters)"
         raise InputError(Problem("size-unknown", f"the memory cannot be computed: {missing}", fix=fix))
     granted = granted_of(maker.job, plan.gpu)
-    memory, relief = plan.memory, relief_of(plan, maker)
+    memory, suggestions = plan.memory, fit_suggestions_of(plan, maker)
     # Fits by the best estimate; tight where it lacks the margin that a recommendation keeps.
     fits = memory.per_gpu_gb <= granted if granted is not None else None
     answer: answer_types.SizeAnswer = {
@@ -59,18 +59,18 @@ def size_workload(
             {"name": term.name, "gb": term.value, "formula": term.formula, "inputs": term.inputs, "source": term.source}
             for term in memory.terms
         ],
-        "relief": _relief_dict(relief) if relief else None,
+        "fit_suggestions": _suggestions_dict(suggestions) if suggestions else None,
     }
     rounded: answer_types.SizeAnswer = json_value(answer)
     return rounded
 
 
-def _relief_dict(relief: Relief) -> answer_types.Relief:
+def _suggestions_dict(suggestions: FitSuggestions) -> answer_types.FitSuggestions:
     return {
-        "gpu": relief.gpu.id,
-        "available_per_gpu_gb": relief.gpu.usable_gb,
-        "changes": [_step_dict(step) for step in relief.steps],
-        "together": [_step_dict(step) for step in relief.together],
+        "gpu": suggestions.gpu.id,
+        "available_per_gpu_gb": suggestions.gpu.usable_gb,
+        "changes": [_step_dict(step) for step in suggestions.steps],
+        "together": [_step_dict(step) for step in suggestions.together],
     }
 
 

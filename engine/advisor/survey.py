@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import astuple
+from numpy.typing import NDArray
 
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.catalogue import profile_of
 from whichgpu.engine.core import Codes, Facts, NumberColumn, Numbers, Value
-from whichgpu.engine.plans import Plan, PlanTable, load_economics, paid_idle
+from whichgpu.engine.plans import Plan, PlanTable, busy_share, load_economics, paid_idle
 from whichgpu.engine.rules import FactCandidate
 
 
@@ -26,11 +27,12 @@ class Measures(Struct, frozen=True):
     A job is measured by the run, or by the piece of work where its length is not known; a service by what it costs a
     month at its hours and by the time of one answer at the stated load. Hardware that is bought is paid for while it
     does nothing, too: beside hardware that is owned, and where nothing is said of how busy it is, speed makes a piece
-    of work no cheaper. ``weighed_cost`` adds what surrounds rented GPUs, for the weighing of evidence; where no price
-    is known it is that of the highest rate of the whole price list (docs/decisions/0006), which does not depend on the
-    other plans. ``felt_time`` takes an answer that is there at once for one that is there a little later, where cost
-    counts beside it (docs/decisions/0043). ``lateness`` takes an answer that comes later than people bear, where nobody
-    states a target, for one that costs as many times more (docs/decisions/0077).
+    of work no cheaper, nor does hardware that is said to be busy for a share of its time and would be so for less
+    (docs/decisions/0136). ``weighed_cost`` adds what surrounds rented GPUs, for the weighing of evidence; where no
+    price is known it is that of the highest rate of the whole price list (docs/decisions/0006), which does not depend
+    on the other plans. ``felt_time`` takes an answer that is there at once for one that is there a little later, where
+    cost counts beside it (docs/decisions/0043). ``lateness`` takes an answer that comes later than people bear, where
+    nobody states a target, for one that costs as many times more (docs/decisions/0077).
     """
 
     cost: float | None
@@ -140,8 +142,10 @@ def measures_of(
     objective: Objective,
     highest_usd_per_gpu_hour: float,
     stands_idle: bool = False,
+    busy: float = 1.0,
     rate_stated: bool = False,
     tried_out: bool = False,
+    comes_every: Any = None,
 ) -> MeasureColumns:
     """Cost and time of plans as choosing compares them.
 
@@ -153,14 +157,14 @@ def measures_of(
             two of a hundred dollars, and what twice as many GPUs have to bring.
         highest_usd_per_gpu_hour: the highest rate of the price list, for a plan whose price is not known.
         stands_idle: hardware is bought, and nothing is said of how busy it is.
+        busy: the share of its time that it is said to be busy.
         rate_stated: how many requests come is stated. Of a load that nobody states speed is how much of it is borne.
         tried_out: somebody tries things out: hours are paid for in which he thinks, and evidence weighs their price.
+        comes_every: ``work_comes_every`` of other plans than these.
     """
     table = PlanTable.of(plans)
     hourly, count = table.numbers("plan.usd_per_hour"), table.numbers("plan.count")
-    tokens = table.numbers("plan.tokens_per_s")
-    rate = np.where(tokens > 0, tokens, table.numbers("plan.samples_per_s"))
-    time = 1 / np.where(rate > 0, rate, np.nan)
+    time = _time_of_a_piece(table)
     if not job:
         latency = table.numbers("plan.latency_mean_ms")
         time = np.where(latency > 0, latency, time)
@@ -177,7 +181,10 @@ def measures_of(
         late = table.numbers("plan.lateness") / objective.patience if objective.cost_exponent else unknown
         lateness = np.fmax(late, 1.0)
         return MeasureColumns(cost, time, weighed_cost * lateness, weighed_time, unknown, felt_time, lateness)
-    length, timed = _length(table, hourly, time, by_run=by_run, stands_idle=stands_idle), ~np.isnan(time)
+    timed = ~np.isnan(time)
+    if comes_every is None and not by_run:
+        comes_every = work_comes_every(table, stands_idle=stands_idle, busy=busy)
+    length = _length(table, hourly, time, by_run=by_run, stands_idle=stands_idle, comes_every=comes_every)
     return MeasureColumns(
         hourly * length,
         time,
@@ -189,32 +196,52 @@ def measures_of(
     )
 
 
-def _length(table: PlanTable, hourly: Numbers, time: Numbers, *, by_run: bool, stands_idle: bool) -> Numbers:
+def _time_of_a_piece(table: PlanTable) -> Numbers:
+    """How long each plan takes for a token, or else a sample; NaN where that is not known."""
+    tokens = table.numbers("plan.tokens_per_s")
+    rate = np.where(tokens > 0, tokens, table.numbers("plan.samples_per_s"))
+    found: Numbers = 1 / np.where(rate > 0, rate, np.nan)
+    return found
+
+
+def _length(
+    table: PlanTable, hourly: Numbers, time: Numbers, *, by_run: bool, stands_idle: bool, comes_every: Any
+) -> Numbers:
     """How long each plan of a job is paid for: the run, or a piece of work where the length of the run is not known."""
     unknown = np.full(len(table), np.nan)
     hours = table.numbers("plan.hours") if by_run else unknown
     # Of hardware that is kept, a run is charged the hours that it stands idle for as well.
     charged = np.where(hourly > 0, table.numbers("plan.usd_per_run") / hourly, np.nan) if by_run else unknown
     length = np.where(charged > 0, charged, np.where(hours > 0, hours, time))
-    if not by_run:
-        length = _paid_length(table, hourly, length, stands_idle=stands_idle)
+    if not by_run:  # What is bought is paid for at least until the next piece of work comes in.
+        length = np.where(_kept(table, stands_idle=stands_idle), np.fmax(length, comes_every), length)
     # One whose speed is not known is taken to be paid for as long as the longest run.
     untimed = np.fmax.reduce(length, initial=np.nan) if by_run else 1.0
     return np.where(np.isnan(time), untimed, length)
 
 
-def _paid_length(table: PlanTable, hourly: Numbers, time: Numbers, *, stands_idle: bool) -> Numbers:
-    """How long each plan is paid for to do a piece of work: what is bought at least until the next piece comes in.
+def _kept(table: PlanTable, *, stands_idle: bool) -> NDArray[np.bool_]:
+    """Which plans are paid for while they do nothing."""
+    found: NDArray[np.bool_] = ~table.yes("plan.owned") & (stands_idle | table.yes("plan.bought"))
+    return found
+
+
+def work_comes_every(plans: Sequence[Plan], *, stands_idle: bool, busy: float) -> float:
+    """The time until the next piece of work comes in, where hardware is kept for it; NaN where none is.
 
     Work comes in as fast as the owned hardware does it; else, where hardware stands idle, as fast as the plan whose
-    hours cost least.
+    hours cost least. Where it is said how busy hardware is, it comes in as fast as the plan that is cheapest by the
+    piece does it in that share of its time: a faster plan would be less busy, and not cheaper.
     """
+    table = PlanTable.of(plans)
+    hourly, time = table.numbers("plan.usd_per_hour"), _time_of_a_piece(table)
     owned, able = table.yes("plan.owned"), ~np.isnan(time) & ~np.isnan(hourly)
-    kept = ~owned & (stands_idle | table.yes("plan.bought"))
-    if not (kept & able).any() or not (stands_idle or (owned & able).any()):
-        return time
-    first = np.lexsort((time, np.where(owned, 0.0, hourly), ~owned, ~able))[0]
-    return np.where(kept, np.fmax(time, time[first]), time)
+    kept = _kept(table, stands_idle=stands_idle) & able
+    if not kept.any():
+        return math.nan
+    if stands_idle or (owned & able).any():
+        return float(time[np.lexsort((time, np.where(owned, 0.0, hourly), ~owned, ~able))[0]])
+    return float(time[np.lexsort((time, hourly * time, ~kept))[0]]) / busy
 
 
 def measures_among(
@@ -237,6 +264,7 @@ class ComparedBy(NamedTuple):
 
     job: bool
     stands_idle: bool
+    busy: float
     rate_stated: bool
     tried_out: bool
 
@@ -245,7 +273,8 @@ def compared_by(workload: Facts) -> ComparedBy:
     """How the plans of a workload are compared."""
     task = workload.get("task")
     tried_out = isinstance(task, str) and profile_of(task).sized_as == "trial"
-    return ComparedBy(is_job(workload), paid_idle(workload, load_economics()), "peak_qps" in workload, tried_out)
+    idle, busy = paid_idle(workload, load_economics()), busy_share(workload)
+    return ComparedBy(is_job(workload), idle, busy, "peak_qps" in workload, tried_out)
 
 
 def spread(measures: MeasureColumns) -> Spread:
@@ -318,7 +347,9 @@ def survey_claims(plans: Sequence[Plan], measures: MeasureColumns) -> dict[str, 
         values["owned_plan_qualifies"] = (True, "whether a plan on hardware that is owned survives")
         # Who waits longer than people bear pays for it, on hardware that is there as on any other.
         least_owned = _least(measures.felt_cost[owned])
-        least_rented = _least(measures.felt_cost[table.yes("plan.offered") & ~owned & ~table.yes("plan.bought")])
+        rented = table.yes("plan.offered") & ~owned & ~table.yes("plan.bought")
+        # What nobody offers in that shape cannot undercut anything.
+        least_rented = _least(measures.felt_cost[rented & ~table.yes("plan.assumed_price")])
         values["renting_undercuts_owned"] = (
             least_owned is not None and least_rented is not None and least_rented < least_owned,
             "whether the cheapest rented plan costs less than the cheapest on hardware that is owned, lateness counted",

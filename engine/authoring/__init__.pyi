@@ -9,10 +9,10 @@ from .book.links import (
 )
 from .diff.answers import Edition as Edition, answer_of as answer_of
 from .diff.comparing import (
+    ChangedRule as ChangedRule,
     Comparison as Comparison,
     Moved as Moved,
     Names as Names,
-    Told as Told,
     by_task as by_task,
     compare as compare,
 )

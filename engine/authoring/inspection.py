@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from whichgpu.engine.advisor import Advisor, known_names
+from whichgpu.engine.advisor import NOTHING_ELSE_FITS, Advisor, known_names
 from whichgpu.engine.authoring.guides.guides import catalogue_of, guide_folders, uncarried as uncarried_by
 from whichgpu.engine.authoring.guides.statements import sections as sections_of, statements
 from whichgpu.engine.authoring.lint.checks import ALL_CHECKS
@@ -39,8 +39,8 @@ def lint_rulebook(
         today: the day by which rules are too old.
         beside: what else the checks know.
     """
-    settled_by_rules = {fact for rule in rulebook.rules for fact in rule.writes} - frozenset(beside.calculated)
-    regions = Regions(rulebook, vocabulary, beside.produced - settled_by_rules)
+    set_by_rules = {fact for rule in rulebook.rules for fact in rule.writes} - frozenset(beside.calculated)
+    regions = Regions(rulebook, vocabulary, beside.produced - set_by_rules)
     context = LintContext(
         rulebook=rulebook,
         vocabulary=vocabulary,
@@ -69,7 +69,7 @@ def inspect(advisor: Advisor, today: date, required: Sequence[str] = ()) -> list
     """What the checks find in the rulebook, sorted by place. ``today`` is the day by which a rule may be too old.
 
     Where layers lie over the rules that come with the program, they alone are judged: what they make of the rules
-    below is worth knowing, and no mistake of anybody who can mend it.
+    below is worth knowing, and no mistake of anyone who can fix it.
     """
     said = statements(*guide_folders(advisor))
     found = lint_rulebook(
@@ -151,9 +151,9 @@ def calculated_facts() -> dict[str, frozenset[str]]:
 
 
 def produced_facts(vocabulary: Vocabulary) -> frozenset[str]:
-    """Facts that something other than a rule settles: calculators, the survey over plans, the rent-or-own sums."""
+    """Facts that something other than a rule gives: calculators, surveys, last resorts, the rent-or-own sums."""
     later = {name for name, fact in vocabulary.facts.items() if fact.available in ("survey", "outcome")}
-    return frozenset(registered()) | later - {"procurement"}  # That verdict only rules can give.
+    return frozenset(registered()) | {NOTHING_ELSE_FITS} | later - {"procurement"}  # That verdict only rules can give.
 
 
 def worked_out_facts(advisor: Advisor) -> frozenset[str]:
@@ -163,6 +163,6 @@ def worked_out_facts(advisor: Advisor) -> frozenset[str]:
 
 
 def consumed_facts() -> frozenset[str]:
-    """Facts that something other than a rule reads: calculators' inputs, and what sizing, plans and prices are told."""
+    """Facts that something other than a rule reads: calculators' inputs, and what sizing, plans and prices take."""
     read = {name for calculator in registered().values() for name in (*calculator.needs, *calculator.uses)}
     return READ_BY_THE_PIPELINE | read

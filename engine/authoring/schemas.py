@@ -88,7 +88,7 @@ def file_schemas(vocabulary: Vocabulary, knowledge: Knowledge) -> dict[str, Sche
             _may_be_laid_over(schemas[name])
     for name in ("economics", "figures", "speed"):
         _with_parameters(schemas[name])
-    _settles(schemas["vocabulary"])
+    _one_assumption_or_list(schemas["vocabulary"])
     return dict(sorted(schemas.items()))
 
 
@@ -218,7 +218,7 @@ def _with_parameters(schema: Any) -> None:
             _with_parameters(part)
 
 
-def _settles(schema: Schema) -> None:
+def _one_assumption_or_list(schema: Schema) -> None:
     """``when_unstated`` may be one assumption, without a list around it."""
     entry = schema["$defs"]["entry"]
     for branch in ("then", "else"):

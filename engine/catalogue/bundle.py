@@ -99,7 +99,7 @@ class Knowledge:
         )
 
     @cached_property
-    def dearest_usd_per_gpu_hour(self) -> float:
+    def highest_usd_per_gpu_hour(self) -> float:
         """The highest price of one GPU for an hour in the price list; 0 where the list is empty."""
         return max((offer.usd_per_hour / offer.count for offer in self.offers), default=0.0)
 
@@ -122,7 +122,7 @@ class Knowledge:
 
         Args:
             name: any usual spelling: a hub path, an ollama tag, a bare family name together with a size.
-            param_count_b: the size in billions, which settles a bare family name.
+            param_count_b: the size in billions, which resolves a bare family name.
         """
         return self.model_names.find(name, param_count_b)
 

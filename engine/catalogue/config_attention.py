@@ -1,4 +1,4 @@
-"""Parameters of attention that heads and their width alone do not tell: low ranks, kinds of layers, gates, indexers.
+"""Parameters of attention that heads and their width alone do not give: low ranks, kinds of layers, gates, indexers.
 
 Every formula is the shapes of the matrices as the classes of transformers make them.
 """

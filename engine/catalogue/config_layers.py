@@ -1,4 +1,4 @@
-"""Parameters of layers that a model's dimensions alone do not tell: linear attention, state spaces, towers.
+"""Parameters of layers that a model's dimensions alone do not give: linear attention, state spaces, towers.
 
 Every formula is the shapes of the layer's matrices as the classes of transformers make them; biases and norms of less
 than a thousandth of a layer are left out.

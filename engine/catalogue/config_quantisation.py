@@ -16,7 +16,7 @@ _TORCHAO = re.compile(r"(float8|int8|int4)_?weight")
 
 
 def native_precision(reader: ConfigReader) -> str | None:
-    """How the weights are stored, where that is not as their floats; None as well where it cannot be told."""
+    """How the weights are stored, where that is not as their floats; None as well where it cannot be determined."""
     block = reader.nested("quantization_config")
     method = _method(block)
     if method not in _READ and block.word("quant_algo"):
@@ -25,7 +25,7 @@ def native_precision(reader: ConfigReader) -> str | None:
 
 
 def unread(reader: ConfigReader) -> str | None:
-    """What to say of a block whose format cannot be told."""
+    """What to say of a block whose format cannot be determined."""
     block = reader.nested("quantization_config")
     if not block.content or native_precision(reader) is not None:
         return None

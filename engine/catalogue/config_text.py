@@ -135,14 +135,14 @@ def _spec(reader: ConfigReader, identity: str, *, multimodal: bool) -> ModelSpec
 
 
 def _caps_logits(reader: ConfigReader, kind: str) -> bool:
-    """Whether logits pass through a hyperbolic tangent; the classes that have one have it unless told otherwise."""
+    """Whether logits pass through a hyperbolic tangent; by default in the classes that have one."""
     names = ("final_logit_softcapping", "logits_soft_cap")
     stated = [reader.content[name] for name in names if name in reader.content]
     return any(stated) if stated else kind in CAPS_LOGITS
 
 
 def _rotated_share(reader: ConfigReader) -> float:
-    """The share of a head that is rotated; GPT-NeoX's class has a quarter unless told otherwise."""
+    """The share of a head that is rotated; a quarter by default in GPT-NeoX's class."""
     share = reader.content.get("rotary_pct", reader.content.get("partial_rotary_factor", 0.25))
     return float(share) if isinstance(share, int | float) else 1.0
 

@@ -40,7 +40,7 @@ def model_from_config(source: Path | str | Mapping[str, Any]) -> ModelSpec:
 
     Args:
         source: a path to the file or to the folder that holds it, ``hf:ORG/NAME``, or its content. Beside a file, the
-            index of its weights tells the bytes that they take.
+            index of its weights gives the bytes that they take.
 
     Returns:
         The model, with its parameters counted from its dimensions where the layout is covered; its notes say what was

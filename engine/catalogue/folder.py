@@ -83,7 +83,7 @@ def read_folder(folder: Path, files: Mapping[str, Path]) -> dict[str, Any]:
     for key in BY_ID:
         found = section(documents[f"{key}.yaml"], key, problems) if f"{key}.yaml" in documents else None
         content[key] = found if isinstance(found, dict) else {}
-    problems += _twins(documents)
+    problems += _duplicates(documents)
     offers: tuple[Offer, ...] = ()
     if not problems:
         if "prices.csv" in files:
@@ -152,7 +152,7 @@ def _read_records(document: Document, part: Part, problems: list[Problem]) -> It
             problems.append(Problem("missing-reason", message, place, fix="add not_plannable_because"))
 
 
-def _twins(documents: Mapping[str, Document]) -> list[Problem]:
+def _duplicates(documents: Mapping[str, Document]) -> list[Problem]:
     """Ids that two records of one kind share."""
     problems: list[Problem] = []
     for part in PARTS:

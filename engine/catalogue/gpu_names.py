@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from whichgpu.engine.catalogue.model import Gpu
-from whichgpu.engine.catalogue.spelling import EDITIONS, exact_form, memory_word, only_form_or_memory, telling_words
+from whichgpu.engine.catalogue.spelling import EDITIONS, distinctive_words, exact_form, memory_word, only_form_or_memory
 from whichgpu.engine.core import nearest_words
 
 
@@ -46,8 +46,8 @@ class GpuNames:
         self._words: dict[frozenset[str], tuple[MatchKind, tuple[str, ...]]] = {}
         for name, kind, ids in self._named():
             self._exact.setdefault(exact_form(name), (kind, ids))
-            self._words.setdefault(telling_words(name), (kind, ids))
-        self._words.pop(frozenset(), None)  # Names of which nothing telling is left are found as written, or not.
+            self._words.setdefault(distinctive_words(name), (kind, ids))
+        self._words.pop(frozenset(), None)  # Names of which nothing distinctive is left are found as written, or not.
 
     def _named(self) -> list[tuple[str, MatchKind, tuple[str, ...]]]:
         gpus = self._gpus.values()
@@ -62,7 +62,7 @@ class GpuNames:
         """What ``name`` means; with nothing found, the ids that it may have meant."""
         found = self._exact.get(exact_form(name))
         if found is None:
-            words = telling_words(name)
+            words = distinctive_words(name)
             found = self._by_words(words) or (self._by_words(words - EDITIONS) if words & EDITIONS else None)
         if found is not None:
             return GpuMatch(name, found[0], found[1])
@@ -93,7 +93,9 @@ class GpuNames:
     def _of_that_form(self, words: frozenset[str]) -> tuple[MatchKind, tuple[str, ...]] | None:
         """Cards of one series whose ids add only a form or a memory size to the words: ``A100 PCIe``."""
         fitting = [
-            key for key in self._gpus if words < telling_words(key) and only_form_or_memory(telling_words(key) - words)
+            key
+            for key in self._gpus
+            if words < distinctive_words(key) and only_form_or_memory(distinctive_words(key) - words)
         ]
         if not words or len({self._gpus[key].series for key in fitting}) != 1:
             return None

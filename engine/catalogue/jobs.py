@@ -48,14 +48,14 @@ def weakest(*levels: Level) -> Level:
 
 
 class JobWords:
-    """Finds the kind of job that the name of a model tells."""
+    """Finds the kind of job that the name of a model says."""
 
     def __init__(self, jobs: dict[str, JobProfile]) -> None:
         self._jobs = {job: [_plain(word) for word in profile.words] for job, profile in jobs.items()}
 
     @cache  # noqa: B019  # Made once for a program.
     def job_of(self, name: str) -> str | None:
-        """The first kind of which a word is in the name; None where the name tells none."""
+        """The first kind of which a word is in the name; None where the name says none."""
         plain = _plain(name)
         for job, words in self._jobs.items():
             if any(word[:-2] in plain if word.endswith("*-") else word in plain for word in words):

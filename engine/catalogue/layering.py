@@ -50,7 +50,7 @@ from whichgpu.engine.core import (
 
 
 @dataclass(slots=True)
-class _Desk:
+class _Overlay:
     """The content as it grows, what went wrong, and what the layer added."""
 
     content: dict[str, Any]
@@ -70,45 +70,45 @@ def lay_over(content: Mapping[str, Any], folder: Path) -> tuple[dict[str, Any], 
     Raises:
         KnowledgeError: with every problem of the layer's files.
     """
-    desk = _Desk(dict(content))
+    overlay = _Overlay(dict(content))
     files = knowledge_files(folder)
     documents = {
         name: read_document(path, error=KnowledgeError, cached=True)
         for name, path in files.items()
         if path.suffix in RECORD_FORMS
     }
-    desk.everything |= {name: document.plain for name, document in documents.items()}
+    overlay.everything |= {name: document.plain for name, document in documents.items()}
     for part in PARTS:
         for name in names_of(part, documents):
-            _lay_records(documents[name], part, desk)
+            _lay_records(documents[name], part, overlay)
     for key in BY_ID:
         if f"{key}.yaml" in documents:
-            _lay_entries(documents[f"{key}.yaml"], key, desk)
-    policy = _lay_policy(folder, desk)
-    offers = _lay_prices(files["prices.csv"], desk) if "prices.csv" in files and not desk.problems else ()
-    if not desk.problems:
-        known, single = _source_ids(desk), [{name: document} for name, document in documents.items()]
-        desk.problems += (found for one in single for part in PARTS for found in unknown_sources(part, one, known))
-    if policy is not None and not desk.problems:
-        rows = desk.content["offers"]
-        desk.content["offers"] = [row for row in rows if policy.allows_offer(row["provider"], row.get("region"))]
-    if desk.problems:
-        raise KnowledgeError(desk.problems)
-    layer = _layer(folder, documents, desk, len(offers))
+            _lay_entries(documents[f"{key}.yaml"], key, overlay)
+    policy = _lay_policy(folder, overlay)
+    offers = _lay_prices(files["prices.csv"], overlay) if "prices.csv" in files and not overlay.problems else ()
+    if not overlay.problems:
+        known, single = _source_ids(overlay), [{name: document} for name, document in documents.items()]
+        overlay.problems += (found for one in single for part in PARTS for found in unknown_sources(part, one, known))
+    if policy is not None and not overlay.problems:
+        rows = overlay.content["offers"]
+        overlay.content["offers"] = [row for row in rows if policy.allows_offer(row["provider"], row.get("region"))]
+    if overlay.problems:
+        raise KnowledgeError(overlay.problems)
+    layer = _layer(folder, documents, overlay, len(offers))
     if not layer.empty:
-        desk.content["digest"] = knowledge_digest({"below": content["digest"], "layer": layer.digest})
-    return desk.content, layer
+        overlay.content["digest"] = knowledge_digest({"below": content["digest"], "layer": layer.digest})
+    return overlay.content, layer
 
 
-def _lay_records(document: Document, part: Part, desk: _Desk) -> None:
-    below = {_key(row): row for row in desk.content[part.key]}
-    for index, row in enumerate(rows_of(document, part, desk.problems)):
-        whole = _over(row, below.get(_key(row)), document, (part.key, index), desk) if isinstance(row, dict) else row
-        if whole is not None and valid(whole, document, part, index, desk.problems):
+def _lay_records(document: Document, part: Part, overlay: _Overlay) -> None:
+    below = {_key(row): row for row in overlay.content[part.key]}
+    for index, row in enumerate(rows_of(document, part, overlay.problems)):
+        whole = _over(row, below.get(_key(row)), document, (part.key, index), overlay) if isinstance(row, dict) else row
+        if whole is not None and valid(whole, document, part, index, overlay.problems):
             name = _key(whole)
             below[name] = whole
-            desk.added.setdefault(part.key, []).append(name)
-    desk.content[part.key] = [below[name] for name in sorted(below)]
+            overlay.added.setdefault(part.key, []).append(name)
+    overlay.content[part.key] = [below[name] for name in sorted(below)]
 
 
 def _key(row: object) -> str:
@@ -117,7 +117,11 @@ def _key(row: object) -> str:
 
 
 def _over(
-    entry: dict[str, Any], below: Mapping[str, Any] | None, document: Document, path: tuple[str | int, ...], desk: _Desk
+    entry: dict[str, Any],
+    below: Mapping[str, Any] | None,
+    document: Document,
+    path: tuple[str | int, ...],
+    overlay: _Overlay,
 ) -> dict[str, Any] | None:
     """The entry whole: over the one below, where there is one and a reason is given."""
     if below is None:
@@ -127,60 +131,60 @@ def _over(
     if not reason:
         fix = "give it another id; or, to change it, add because: with the reason, and only the keys that differ"
         place = place_of(find(document.node, (*path, "id")))
-        desk.problems.append(Problem("duplicate-id", f"{name!r} is there already, in a layer below", place, fix=fix))
+        overlay.problems.append(Problem("duplicate-id", f"{name!r} is there already, in a layer below", place, fix=fix))
         return None
-    desk.because[name] = reason
+    overlay.because[name] = reason
     return {**below, **{key: value for key, value in entry.items() if key != "because"}}
 
 
-def _lay_entries(document: Document, key: str, desk: _Desk) -> None:
-    entries = section(document, key, desk.problems)
+def _lay_entries(document: Document, key: str, overlay: _Overlay) -> None:
+    entries = section(document, key, overlay.problems)
     if not isinstance(entries, dict):
         return
-    whole = dict(desk.content[key])
+    whole = dict(overlay.content[key])
     for name, entry in entries.items():
-        laid = _over(entry, whole.get(name), document, (key, name), desk) if isinstance(entry, dict) else None
+        laid = _over(entry, whole.get(name), document, (key, name), overlay) if isinstance(entry, dict) else None
         if laid is not None:
             whole[name] = laid
-            desk.added.setdefault(key, []).append(name)
-    desk.content[key] = whole
+            overlay.added.setdefault(key, []).append(name)
+    overlay.content[key] = whole
 
 
-def _lay_prices(path: Path, desk: _Desk) -> tuple[Offer, ...]:
-    read, known = read_prices(path, str(path), desk.content["gpus"], desk.problems), _source_ids(desk)
+def _lay_prices(path: Path, overlay: _Overlay) -> tuple[Offer, ...]:
+    read, known = read_prices(path, str(path), overlay.content["gpus"], overlay.problems), _source_ids(overlay)
     unknown = (source for source in cited_by(read) if source not in known)
-    desk.problems += (unknown_source(source, known, _line_with(path, source)) for source in unknown)
+    overlay.problems += (unknown_source(source, known, _line_with(path, source)) for source in unknown)
     offers = tuple(replace(offer, own=True) for offer in read)
-    below = (record_of(Offer, row) for row in desk.content["offers"])
-    desk.content["offers"] = [to_builtins(offer) for offer in merged(below, offers)]
-    desk.everything["prices.csv"] = [asdict(offer) for offer in offers]
+    below = (record_of(Offer, row) for row in overlay.content["offers"])
+    overlay.content["offers"] = [to_builtins(offer) for offer in merged(below, offers)]
+    overlay.everything["prices.csv"] = [asdict(offer) for offer in offers]
     return offers
 
 
-def _lay_policy(folder: Path, desk: _Desk) -> Policy | None:
+def _lay_policy(folder: Path, overlay: _Overlay) -> Policy | None:
     """The policy of the layer, with its names of providers and regions held against the offers."""
     found = read_policy(folder, KnowledgeError)
     if found is None:
         return None
     policy, document = found
-    providers = {row["provider"] for row in desk.content["offers"]}
-    regions = {str(row["region"]).casefold() for row in desk.content["offers"] if row.get("region")}
+    providers = {row["provider"] for row in overlay.content["offers"]}
+    regions = {str(row["region"]).casefold() for row in overlay.content["offers"] if row.get("region")}
     for kind, names in (("approved", policy.approved), ("forbidden", policy.forbidden)):
         for at, name in enumerate(names.providers):
             if name not in providers:
-                _unknown(name, "provider", providers, place_of(find(document.node, (kind, "providers", at))), desk)
+                _unknown(name, "provider", providers, place_of(find(document.node, (kind, "providers", at))), overlay)
         for at, name in enumerate(names.regions):
             if not any(region == name.casefold() or region.startswith(name.casefold() + "-") for region in regions):
-                _unknown(name, "region", regions, place_of(find(document.node, (kind, "regions", at))), desk)
-    desk.because[POLICY_FILE] = policy.because
+                _unknown(name, "region", regions, place_of(find(document.node, (kind, "regions", at))), overlay)
+    overlay.because[POLICY_FILE] = policy.because
     return policy
 
 
-def _unknown(name: str, what: str, known: set[str], place: Place, desk: _Desk) -> None:
+def _unknown(name: str, what: str, known: set[str], place: Place, overlay: _Overlay) -> None:
     near = nearest_words(name, sorted(known), limit=1)
     fix = None if near else "prices.csv names them"
     message = f"the policy names {name!r}, which is no {what} of the price list"
-    desk.problems.append(Problem(f"unknown-{what}", message, place, nearest=near, fix=fix))
+    overlay.problems.append(Problem(f"unknown-{what}", message, place, nearest=near, fix=fix))
 
 
 def _line_with(path: Path, word: str) -> Place | None:
@@ -191,11 +195,11 @@ def _line_with(path: Path, word: str) -> Place | None:
     return None
 
 
-def _source_ids(desk: _Desk) -> set[str]:
-    return {row["id"] for row in desk.content["sources"]}
+def _source_ids(overlay: _Overlay) -> set[str]:
+    return {row["id"] for row in overlay.content["sources"]}
 
 
-def _layer(folder: Path, documents: Mapping[str, Document], desk: _Desk, offers: int) -> KnowledgeLayer:
+def _layer(folder: Path, documents: Mapping[str, Document], overlay: _Overlay, offers: int) -> KnowledgeLayer:
     def names(file: str, key: str) -> tuple[str, ...]:
         plain = documents[file].plain if file in documents else {}
         entries = plain.get(key) if isinstance(plain, dict) else None
@@ -203,7 +207,7 @@ def _layer(folder: Path, documents: Mapping[str, Document], desk: _Desk, offers:
             return ()
         for name, entry in entries.items():
             if isinstance(entry, dict) and entry.get("because"):
-                desk.because[name] = str(entry["because"])
+                overlay.because[name] = str(entry["because"])
         return tuple(sorted(entries))
 
     facts, codes = names("vocabulary.yaml", "facts"), names("codes.yaml", "codes")
@@ -211,17 +215,17 @@ def _layer(folder: Path, documents: Mapping[str, Document], desk: _Desk, offers:
     constants = [name for name in CONSTANT_FILES if name in documents]
     for name in constants:
         plain = documents[name].plain
-        desk.because[name] = str(plain.get("because", "")) if isinstance(plain, dict) else ""
-    added = {key: tuple(sorted(found)) for key, found in desk.added.items()}
+        overlay.because[name] = str(plain.get("because", "")) if isinstance(plain, dict) else ""
+    added = {key: tuple(sorted(found)) for key, found in overlay.added.items()}
     named = {key: added.get(key, ()) for key in ("gpus", "models", "sources")}
     laid = sorted(name for key in ("costs", "reserves", *BY_ID) for name in added.get(key, ()))
     return KnowledgeLayer(
         folder=str(folder),
-        digest=knowledge_digest(desk.everything),
+        digest=knowledge_digest(overlay.everything),
         facts=facts,
         codes=codes,
         **named,
         others=(*names("parameters.yaml", "parameters"), *constants, *policy, *laid),
         offers=offers,
-        because=dict(sorted(desk.because.items())),
+        because=dict(sorted(overlay.because.items())),
     )

@@ -119,7 +119,7 @@ class Latent(FrozenModel):
 
 
 class ModelSpec(FrozenModel):
-    """One neural network. ``kind`` says which sizing applies; dimensions that nobody published are None."""
+    """One neural network. ``kind`` says which sizing applies; unpublished dimensions are None."""
 
     id: str
     name: str
@@ -157,6 +157,7 @@ class ModelSpec(FrozenModel):
     mla: Mla | None = None
     native_precision: str | None = None  # mxfp4, fp8 where the published weights are
     gmacs_per_image: float | None = None
+    macts_per_image: float | None = None  # millions of numbers that its layers give for an image of ``resolution_px``
     kept_per_pixel: float | None = None  # numbers that training keeps of a pixel at its peak, as traced
     gflops_per_step: float | None = None  # diffusion: one denoising step of one image or clip
     resolution_px: int | None = None
@@ -168,7 +169,7 @@ class ModelSpec(FrozenModel):
     latent: Latent | None = None  # diffusion
     embedding_dim: int | None = None  # of the vectors that an encoder gives
     published_file_gib: float | None = None  # weights file as published
-    dims_partial: bool = False  # the dimensions do not tell the whole layout, so parameters cannot be counted
+    dims_partial: bool = False  # the dimensions do not give the whole layout, so parameters cannot be counted
     dims_differ_because: str | None = None  # why the published size is not the one that the dimensions give
     evidence: dict[str, tuple[str, ...]] = field(default_factory=dict)
     sources: tuple[str, ...] = ()
@@ -213,7 +214,7 @@ class SourceRecord(FrozenModel):
     url: str | None = None
     publisher: str | None = None
     seller: bool = False  # it sells what it writes about
-    runs: bool = False  # it tells how models ran, not how they are built
+    runs: bool = False  # it says how models ran, not how they are built
     licence: str | None = None
     sections: dict[str, str] = field(default_factory=dict)  # by what they are cited by: id/section; their headings
     notes: tuple[str, ...] = ()

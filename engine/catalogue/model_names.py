@@ -162,7 +162,7 @@ def _unpublished(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _bare(spelt: Spelling) -> tuple[str, ...]:
-    """The words that may tell networks apart."""
+    """The words that may distinguish networks."""
     words = _unpublished(spelt.words)
     return tuple(word for word in words if word not in VARIANT_WORDS) or words
 

@@ -1,4 +1,4 @@
-"""Spellings of GPU names: to one exact form, and to the set of words that tell cards apart."""
+"""Spellings of GPU names: to one exact form, and to the set of words that distinguish cards."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 
 _SEPARATORS = re.compile(r"[\s_/,:()\[\]-]+")
-#: Words that every seller adds and that tell no two cards apart.
+#: Words that every seller adds and that distinguish no two cards.
 _NOISE = frozenset(
     (
         "a",
@@ -81,8 +81,8 @@ def exact_form(name: str) -> str:
     return _SEPARATORS.sub("-", name.strip().casefold()).strip("-")
 
 
-def telling_words(name: str) -> frozenset[str]:
-    """The words of a name that tell cards apart: ``NVIDIA A100-SXM4-80GB`` gives a100, sxm, 80gb."""
+def distinctive_words(name: str) -> frozenset[str]:
+    """The words of a name that distinguish cards: ``NVIDIA A100-SXM4-80GB`` gives a100, sxm, 80gb."""
     text = _SEPARATORS.sub(" ", name.strip().casefold())
     for pattern, replacement in _REWRITES:
         text = pattern.sub(replacement, text)

@@ -44,7 +44,7 @@ def task_profiles() -> Mapping[str, TaskProfile]:
 
 
 def job_profile(job: str) -> JobProfile:
-    """The profile of a kind of job; of a kind that nobody described, that of any other."""
+    """The profile of a kind of job; of a kind without one, that of any other."""
     jobs = tasks_file().jobs
     return jobs.get(job) or jobs["other"]
 
@@ -55,7 +55,7 @@ def _words() -> JobWords:
 
 
 def job_of_name(name: str | None) -> str | None:
-    """The kind of job that the name of a model tells; None where it tells none."""
+    """The kind of job that the name of a model says; None where it says none."""
     return _words().job_of(name) if name else None
 
 

@@ -150,7 +150,7 @@ def as_inputs(value: _T, naming: Callable[[_T], _T]) -> _T:
 
 
 def given(value: _T, name: str) -> _T:
-    """A structure of columns as inputs, where arithmetic is traced: what they were made of is told elsewhere."""
+    """A structure of columns as inputs, where arithmetic is traced: what they were made of is recorded elsewhere."""
     if not _tracing.get():
         return value
     fields: Any = value
@@ -158,7 +158,7 @@ def given(value: _T, name: str) -> _T:
 
 
 def solved(value: _T, zero: Callable[[Any], Any], ends: tuple[Any, Any], name: str) -> _T:
-    """A value that was searched for: in traced arithmetic an input of which an expression tells that it is right.
+    """A value that was searched for: in traced arithmetic an input of which an expression shows that it is right.
 
     Args:
         value: what was found, each of a column.

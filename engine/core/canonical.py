@@ -23,7 +23,7 @@ def rounded(value: float) -> float | int:
 
 def json_value(value: Any) -> Any:
     """The value as JSON types: tuples become lists, floats are rounded, keys are text."""
-    kind = value.__class__  # The plain types, by far the most, are told without asking for subclasses.
+    kind = value.__class__  # The plain types, by far the most, are recognised without asking for subclasses.
     if kind is str or kind is int or kind is bool or value is None:
         return value
     if kind is float:

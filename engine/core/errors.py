@@ -22,7 +22,7 @@ class Place(Struct, frozen=True):
 
 
 class Problem(Struct, frozen=True):
-    """One thing that is wrong with an input, said so that its author can mend it."""
+    """One thing that is wrong with an input, said so that its author can fix it."""
 
     code: str  # Stable, kebab-case: "unknown-fact", "duplicate-key", ...
     message: str

@@ -33,5 +33,5 @@ def search_seldom() -> None:
 
 
 def search_young() -> None:
-    """Search what was made lately for cycles, at a moment at which nobody waits; later it would be in between."""
+    """Search what was made lately for cycles, at a moment at which no one waits; later it would be in between."""
     gc.collect(0)

@@ -1,8 +1,8 @@
 """Numbers that remember the arithmetic that made them.
 
 The formulas of this program run over numbers and columns of numpy. Given ``Traced`` ones they run just the same, for
-all rows at once, and what comes out tells how it was made: so that a record states the formula that was computed, never
-a copy of it. Of two branches the one that a row took is told.
+all rows at once, and what comes out knows how it was made: so that a record states the formula that was computed, never
+a copy of it. Of two branches the one that a row took is recorded.
 """
 
 from __future__ import annotations

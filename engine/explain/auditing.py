@@ -17,7 +17,7 @@ from msgspec import Struct
 from whichgpu.engine.advisor import Advisor
 from whichgpu.engine.core import VERSION, InputError, canonical_json, json_value
 from whichgpu.engine.explain.comparing import compare
-from whichgpu.engine.explain.evidence import gather, loose_ends
+from whichgpu.engine.explain.evidence import gather, ungrounded
 from whichgpu.engine.interview import check_certificate
 from whichgpu.engine.records import (
     NO_ARITHMETIC,
@@ -107,7 +107,7 @@ def check_authentic(saved: Saved) -> Check:
 def check_complete(saved: Saved) -> Check:
     """Whether every figure, point, advice and rejection traces to an input or a source, and its arithmetic holds."""
     decision = saved.decision
-    found = loose_ends(gather(decision))
+    found = ungrounded(gather(decision))
     says = f"everything traces to an input or a source, over {len(decision['trace'])} trace entries"
     if saved.statement is not None:
         if "arithmetic" not in saved.statement and not found:
@@ -223,10 +223,10 @@ def _differences(decision: Mapping[str, Any], before: dict[str, Any], after: dic
     if canonical_json(before) == canonical_json(after):
         return ()
     found = compare(decision, {**after, **{key: decision.get(key) for key in NOT_COMPARED}})
-    told = tuple(f"{change.what}: {change.before} became {change.after}" for change in found.answer)
-    told += tuple(f"{cause.what}: {cause.says}" for cause in found.causes)
+    differences = tuple(f"{change.what}: {change.before} became {change.after}" for change in found.answer)
+    differences += tuple(f"{cause.what}: {cause.says}" for cause in found.causes)
     parts = sorted(key for key in {*before, *after} if before.get(key) != after.get(key))
-    return (*told[:_SHOWN], f"these parts differ: {', '.join(parts)}")
+    return (*differences[:_SHOWN], f"these parts differ: {', '.join(parts)}")
 
 
 def compared(decision: Mapping[str, Any]) -> dict[str, Any]:

@@ -126,8 +126,8 @@ def _rulebook_causes(before: Mapping[str, Any], after: Mapping[str, Any], rules:
         idle = [rule for rule in listed if not _acts(rule, rules)]
         if idle:
             causes.append(Cause("rule", f"{len(idle)} rules", f"are {says} and did nothing here"))
-    told = known[0] ^ known[1]
-    changed = [change for change in rules if change.of_itself and change.rule not in told]
+    one_sided = known[0] ^ known[1]
+    changed = [change for change in rules if change.of_itself and change.rule not in one_sided]
     causes += [Cause("rule", c.rule, f"on {c.where}: {c.before}, now {c.after}") for c in changed]
     return causes or [Cause("rule", "rulebook", "its digest differs, in nothing that either decision shows")]
 

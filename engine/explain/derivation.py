@@ -69,18 +69,18 @@ class Step(Struct, frozen=True):
     because: str | None = None
     sources: tuple[str, ...] = ()
     seq: int | None = None
-    above: bool = False  # told in full further up
+    above: bool = False  # shown in full further up
     steps: tuple[Step, ...] = ()
     cut: int = 0  # steps left out by --depth
 
 
 @dataclass(slots=True)
 class StepBuilder:
-    """Builds steps and remembers what it has told already, so that nothing is unfolded twice."""
+    """Builds steps and remembers what it has shown already, so that nothing is unfolded twice."""
 
     evidence: Evidence
     phrases: Phrases
-    told: dict[int, set[str | None]] = field(default_factory=dict)  # entry -> the facts of it that were told
+    shown: dict[int, set[str | None]] = field(default_factory=dict)  # entry -> the facts of it that were shown
 
     def fact(self, name: str, value: Any, seq: int | None, condition: str | None = None) -> Step:
         """How one fact got its value."""
@@ -94,7 +94,7 @@ class StepBuilder:
 
     def entry(self, entry: TraceEntry, says: str, fact: str | None = None) -> Step:
         """A trace entry as a step, with what it was made from below it."""
-        told = self.told.setdefault(entry["seq"], set())
+        shown = self.shown.setdefault(entry["seq"], set())
         step = Step(
             says,
             entry["kind"],
@@ -104,11 +104,11 @@ class StepBuilder:
             sources=tuple(entry["sources"]),
             seq=entry["seq"],
         )
-        if fact in told:
+        if fact in shown:
             return replace(step, above=bool(entry["matched"]), because=None, sources=())
-        if told and not step.rule:
-            step = replace(step, sources=())  # One entry may settle many facts; its sources are said once.
-        told.add(fact)
+        if shown and not step.rule:
+            step = replace(step, sources=())  # One entry may give many facts; its sources are shown once.
+        shown.add(fact)
         return replace(step, steps=self.matched(narrowed(entry, fact), entry["seq"]))
 
     def matched(self, matched: Sequence[Mapping[str, Any]], seq: int) -> tuple[Step, ...]:
@@ -153,7 +153,7 @@ _MADE_FROM = {
 
 
 def narrowed(entry: TraceEntry, fact: str | None) -> list[Mapping[str, Any]]:
-    """The inputs of one fact of an entry that settles several: memory from memory, cost from cost."""
+    """The inputs of one fact of an entry that gives several: memory from memory, cost from cost."""
     matched: list[Mapping[str, Any]] = list(entry["matched"])
     if fact is None or entry.get("calculator") != "plans":
         return matched
@@ -183,7 +183,7 @@ def size(step: Step) -> int:
 
 def to_dict(step: Step) -> dict[str, Any]:
     """The tree as JSON values; what is empty is left out."""
-    told = {name: getattr(step, name) for name in ("fact", "value", "rule", "calculator", "because", "seq")}
-    told |= {"sources": step.sources or None, "told_above": step.above or None, "steps_left_out": step.cut or None}
-    known = {name: list(v) if isinstance(v, tuple) else v for name, v in told.items() if v is not None}
+    fields = {name: getattr(step, name) for name in ("fact", "value", "rule", "calculator", "because", "seq")}
+    fields |= {"sources": step.sources or None, "shown_above": step.above or None, "steps_left_out": step.cut or None}
+    known = {name: list(v) if isinstance(v, tuple) else v for name, v in fields.items() if v is not None}
     return {"says": step.says, "kind": step.kind, **known, "steps": [to_dict(below) for below in step.steps]}

@@ -75,7 +75,7 @@ def shown(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _doings(decision: Mapping[str, Any]) -> dict[tuple[str, str], list[Any]]:
+def _effects_by_rule(decision: Mapping[str, Any]) -> dict[tuple[str, str], list[Any]]:
     """What each rule did where, on which conditions; what differs only in the values it met is the same."""
     found: dict[tuple[str, str], list[Any]] = {}
     shown = {plan_id(plan) for plan in (decision["recommendation"], *decision["alternatives"]) if plan}
@@ -90,7 +90,7 @@ def _doings(decision: Mapping[str, Any]) -> dict[tuple[str, str], list[Any]]:
 
 def rule_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[RuleChange, ...]:
     """Rules that do something else, or are judged otherwise; on plans, those that both decisions show."""
-    old, new = _doings(before), _doings(after)
+    old, new = _effects_by_rule(before), _effects_by_rule(after)
     sides = gather(before), gather(after)
     judged = [{entry["id"]: entry for entry in decision["rules"]} for decision in (before, after)]
     one_sided = sides[0].plans.keys() ^ sides[1].plans.keys()
@@ -104,10 +104,10 @@ def rule_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[R
         if one != two:
             met = (old[key], sides[1]) if key in old else (new[key], sides[0])
             changes.append(RuleChange(rule, where, one, two, _met_the_same(*met)))
-    told = {change.rule for change in changes}
+    listed = {change.rule for change in changes}
     for rule in sorted(judged[0].keys() | judged[1].keys()):
         one, two = _verdict(judged[0].get(rule)), _verdict(judged[1].get(rule))
-        if rule not in told and one != two:
+        if rule not in listed and one != two:
             absent = rule not in judged[0] or rule not in judged[1]
             changes.append(RuleChange(rule, "workload", one, two, absent))
     return tuple(changes)

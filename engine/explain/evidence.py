@@ -24,7 +24,7 @@ class Evidence(Struct, frozen=True):
     lines: tuple[Mapping[str, Any], ...] = ()  # of all plans that were evaluated, where a record states them
 
     def producer(self, fact: str, scope: str = "workload") -> TraceEntry | None:
-        """The entry that settled a fact: for the workload where it is one of its facts, else in the scope."""
+        """The entry that resolved a fact: for the workload where it is one of its facts, else in the scope."""
         known = self.decision["facts"].get(fact)
         if known is not None and isinstance(known["seq"], int):
             return self.by_seq.get(known["seq"])
@@ -82,7 +82,7 @@ def gather(decision: Mapping[str, Any], lines: Iterable[Mapping[str, Any]] = ())
 _TOLERANCE = 1e-4
 
 
-def loose_ends(evidence: Evidence) -> list[str]:
+def ungrounded(evidence: Evidence) -> list[str]:
     """What does not trace back, in words; empty when everything does."""
     grounded = grounded_entries(evidence)
     found = [*_bad_entries(evidence, grounded), *_facts(evidence, grounded)]
@@ -125,7 +125,7 @@ def _facts(evidence: Evidence, grounded: frozenset[int]) -> Iterator[str]:
     for name, fact in sorted(evidence.decision["facts"].items()):
         entry = evidence.by_seq.get(fact["seq"]) if isinstance(fact["seq"], int) else None
         if entry is None or name not in entry["effects"]:
-            yield f"fact {name}: no entry of the trace settles it"
+            yield f"fact {name}: no entry of the trace gives it"
         elif entry["effects"][name] != fact["value"] or entry["kind"] != fact["origin"]:
             yield f"fact {name}: the trace says {entry['effects'][name]} ({entry['kind']})"
         elif fact["seq"] not in grounded:
@@ -189,8 +189,8 @@ def _rejections(evidence: Evidence) -> Iterator[str]:
     for entry in evidence.decision["rejected"]:
         if entry["rule"] is None:
             continue  # Passed over by the choice, not rejected by a rule.
-        told = [e for e in evidence.rejections(entry["gpu"]) if e["rule"] == entry["rule"]]
-        if not any(e["effects"].get("counts") == entry["counts"] and e["matched"] and e["sources"] for e in told):
+        recorded = [e for e in evidence.rejections(entry["gpu"]) if e["rule"] == entry["rule"]]
+        if not any(e["effects"].get("counts") == entry["counts"] and e["matched"] and e["sources"] for e in recorded):
             yield f"{entry['gpu']}: the rejection by {entry['rule']} is not in the trace"
 
 

@@ -15,7 +15,7 @@ from whichgpu.engine.rules import Fallback, Points, Rule, evaluate, facts_read
 
 
 class InfluencingFacts(Struct, frozen=True):
-    """The facts that could be changed, and the rules whose thresholds bear on them."""
+    """The facts that could be changed, and the rules whose thresholds apply to them."""
 
     facts: tuple[str, ...]
     rules: tuple[Rule, ...]
@@ -68,7 +68,7 @@ def _decided_at_loss(advisor: Advisor, outcome: Outcome, gpus: frozenset[str]) -
 
 def _changeable(advisor: Advisor, names: Iterable[str], outcome: Outcome) -> tuple[str, ...]:
     """Facts that a person may state, the stated ones first."""
-    given = {name for name, fact in outcome.intake.resolved.items() if fact.claim.origin == "given"}
+    given = {name for name, fact in outcome.intake.resolved.items() if fact.candidate.origin == "given"}
     facts = advisor.vocabulary.facts
     found = [
         name

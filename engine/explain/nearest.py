@@ -139,7 +139,7 @@ def nearest_changes(
 
 
 def _singles(base: Outcome | None, influencing: InfluencingFacts, search: _NearestSearch) -> list[FactChange]:
-    settled = base.final.facts if base else search.what_if.given
+    known = base.final.facts if base else search.what_if.given
     figures = plan_figures(search.what_if.advisor, base, search.gpus) if base else {}
     changes: list[FactChange] = []
     for name in influencing.facts:
@@ -149,7 +149,7 @@ def _singles(base: Outcome | None, influencing: InfluencingFacts, search: _Neare
             changes += _list_changes(fact, search)
         else:
             own = figures.get(name, ())
-            changes += spread_out(probes(fact, settled.get(name), influencing.rules, stated=stated, figures=own))
+            changes += spread_out(probes(fact, known.get(name), influencing.rules, stated=stated, figures=own))
     return sorted(changes, key=lambda c: (c.fact not in influencing.first, c.distance, c.fact, str(c.after)))
 
 

@@ -43,7 +43,7 @@ class _Made(Struct, frozen=True):
     """Plans, and what they were made for."""
 
     job: Job
-    looked_at: frozenset[str] | None  # what making them looks at of the job; None where nobody watched
+    looked_at: frozenset[str] | None  # what making them looks at of the job; None where it was not watched
     plans: PlanTable
 
     def are_for(self, job: Job) -> bool:
@@ -93,7 +93,7 @@ class _Kept:
     verdicts: dict[Hashable, Value] = field(default_factory=dict)
 
     def key(self, asked: Mapping[int, str], facts: Facts) -> Signature:
-        """What plans are told apart by, beside the job."""
+        """What distinguishes plans, beside the job."""
         return tuple(asked.items()), *(facts.get(name) for name in self.read)
 
     def keep(self, asked: Mapping[int, str], facts: Facts, made: _Made, read: set[str]) -> None:
@@ -123,7 +123,7 @@ class ProbingContext(DecisionContext, frozen=True):
         return PlanMaker(job, Watched(intake.facts), self.knowledge)
 
     def plan_round(self, maker: PlanMaker, intake: ResolvedFacts, objective: Objective) -> PlanRound:
-        """The plans of one settled workload, judged."""
+        """The plans of one resolved workload, judged."""
         kept: _Kept = self.kept
         planned = self._planned(maker, intake)
         facts = intake.facts
@@ -174,7 +174,7 @@ class ProbingContext(DecisionContext, frozen=True):
     def _planned(self, maker: PlanMaker, intake: ResolvedFacts) -> _Planned:
         kept: _Kept = self.kept
         first, asked = kept.watched, asked_counts(intake.fired)
-        if first is None:  # A maker comes from ``plan_maker``, which watches the first; this tells the type checker.
+        if first is None:  # A maker comes from ``plan_maker``, which watches the first; this is for the type checker.
             raise RuntimeError("no job was watched")
         watching = maker.job is first.watching
         job = first.job if watching else maker.job
@@ -257,7 +257,7 @@ def _alike(one: Facts, other: Facts, names: Iterable[str]) -> bool:
 def _claims(before: ResolvedFacts, survey: ResolvedFacts) -> dict[str, list[FactCandidate]]:
     """What was computed of the surviving plans: rules on them derive the rest anew."""
     added = (fact for name, fact in survey.resolved.items() if name not in before.resolved)
-    return {fact.name: [fact.claim] for fact in added if fact.claim.origin != "derived"}
+    return {fact.name: [fact.candidate] for fact in added if fact.candidate.origin != "derived"}
 
 
 def probing_context(context: DecisionContext, gpus: frozenset[str] | None = None) -> ProbingContext:
@@ -265,10 +265,10 @@ def probing_context(context: DecisionContext, gpus: frozenset[str] | None = None
 
     Args:
         context: what every decision is made with.
-        gpus: plan with these alone; what rules reject of them does not hang on other GPUs.
+        gpus: plan with these alone; what rules reject of them does not depend on other GPUs.
     """
     stages = context.stages
-    last = [rule for settler in (stages.outcome, stages.outcome_of_chosen) for rule in settler.rules]
+    last = [rule for resolver in (stages.outcome, stages.outcome_of_chosen) for rule in resolver.rules]
     kept = _Kept(
         rejecting=WorkloadSide(stages.reject.rules, by_presence=True),
         deriving=WorkloadSide((rule for level in stages.plan_levels for rule in level.rules), by_value=True),

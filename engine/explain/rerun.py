@@ -34,7 +34,7 @@ def with_changes(given: Mapping[str, Value], changes: Iterable[str], advisor: Ad
     return changed | {name: value for name, value in read.items() if name in touched}
 
 
-#: How far it is from one choice to another, or to a fact that nobody stated, on the scale of a number's ln ratio.
+#: How far it is from one choice to another, or to a fact that is not stated, on the scale of a number's ln ratio.
 CHOICE_DISTANCE = 1.0
 FORGETTING_DISTANCE = 1.5
 #: Another task is another workload: it is tried, after everything else.
@@ -84,7 +84,7 @@ class WhatIfSearch:
     objective: str | None  # where the facts do not bring it about
     decided_at: datetime
     limit: int
-    watch: Callable[[int], object] | None = None  # told 1 with every decision
+    watch: Callable[[int], object] | None = None  # called with 1 at every decision
     made: int = 0
     _context: ProbingContext = field(init=False)
     _of_some: dict[frozenset[str], ProbingContext] = field(default_factory=dict)
@@ -199,7 +199,7 @@ def probes(
 
     Args:
         fact: what to change.
-        now: its present value, stated or settled; None where it is unknown.
+        now: its present value, stated or resolved; None where it is unknown.
         rules: whose thresholds count.
         stated: whether the workload states it, so that it can be taken away.
         figures: further thresholds: the figures of plans that rules hold against the fact.
@@ -287,7 +287,7 @@ def valid(fact: FactDef, value: float) -> Value | None:
 def between(fact: FactDef, near: float, far: float) -> Value | None:
     """A value between two others, at three digits; None where there is no such value left.
 
-    Of 0 all numbers are equally far away in digits: what lies below the smallest step beside it is not told from it.
+    Of 0 all numbers are equally far away in digits: what lies below the smallest step beside it counts as 0.
     """
     low, high = min(near, far), max(near, far)
     start = low or min(0.5 if fact.type == "int" else _SMALLEST_STEP, high)

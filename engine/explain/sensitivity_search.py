@@ -97,7 +97,7 @@ def sensitivity(
         advisor: decides again.
         limit: how many re-decisions may be made.
         stated: vary what was stated, too; else only what was assumed or left open.
-        watch: told 1 with every re-decision.
+        watch: called with 1 at every re-decision.
 
     Raises:
         InputError: the recorded facts are not taken any more.
@@ -106,7 +106,7 @@ def sensitivity(
     objective = unstated_objective(decision, given, advisor)
     what_if = WhatIfSearch(advisor, given, objective, recorded_moment(decision), limit, watch)
     base = what_if.outcome()
-    if base is None:  # The recorded facts were read, so they decide; this tells the type checker.
+    if base is None:  # The recorded facts were read, so they decide; this is for the type checker.
         return Sensitivity(Answered(None, None, "undecided"), (), (), what_if.made, limit, complete=True)
     origins = {
         name: origin for name, origin in _origins(base, decision, advisor).items() if stated or origin != "given"
@@ -250,9 +250,9 @@ def _origins(base: Outcome, decision: Mapping[str, Any], advisor: Advisor) -> di
     found: dict[str, str] = {}
     for name, fact in base.intake.resolved.items():
         definition = advisor.vocabulary.facts[name]
-        stated = fact.claim.origin == "given"
-        if stated or (fact.claim.origin == "assumed" and definition.role == "input"):
-            found[name] = fact.claim.origin
+        stated = fact.candidate.origin == "given"
+        if stated or (fact.candidate.origin == "assumed" and definition.role == "input"):
+            found[name] = fact.candidate.origin
     for question in decision["open_questions"]:
         name = question["fact"]
         if name in advisor.vocabulary.facts and advisor.vocabulary.facts[name].scope == "workload":

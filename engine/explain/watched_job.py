@@ -1,4 +1,4 @@
-"""A job that remembers what is looked at of it: what nobody looks at can be changed without planning again."""
+"""A job that records which of its facts are read: what is not read can be changed without planning again."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _BELOW_FOR = {
     "guide_cards": "a guide names other cards for the case, and no objective is stated",
     "guide_counts": "a guide names another number of GPUs for the case, and no objective is stated",
     "larger": "it is larger than the work that is stated calls for",
-    "late": "its answers come later than people bear, which counts as costlier",
+    "late": "its answers come later than people tolerate, which counts as costlier",
     "room": "it only just meets the stated targets, and another plan meets them with room for little more",
 }
 #: Conclusions that have a word of their own.

@@ -49,7 +49,7 @@ class Row(Struct, frozen=True):
 class WhyNot(Struct, frozen=True):
     """The answer. ``behind`` are points; ``waterfall`` adds up to it, the costliest reason first.
 
-    ``lost_at`` tells whether the points decided at all: they do only between plans of one tier that no other plan beats
+    ``lost_at`` says whether the points decided at all: they do only between plans of one tier that no other plan beats
     in cost and speed and that, where an objective is stated, lie within its share of the best.
     """
 
@@ -85,7 +85,7 @@ def why_not(
         advisor: decides again.
         limit: how many re-decisions the search for the nearest change may make.
         phrases: for the words of the derivation.
-        watch: told 1 with every re-decision.
+        watch: called with 1 at every re-decision.
 
     Raises:
         InputError: there is no such GPU, or the recorded facts are not taken any more.
@@ -97,9 +97,9 @@ def why_not(
     gpus = frozenset(match.ids)
     again = decide_again(decision, advisor)
     outcome = again.outcome
-    told = again.to_dict()
-    same = all(decision[part]["digest"] == told[part]["digest"] for part in ("rulebook", "knowledge"))
-    builder = StepBuilder(gather(told), phrases)
+    answer = again.to_dict()
+    same = all(decision[part]["digest"] == answer[part]["digest"] for part in ("rulebook", "knowledge"))
+    builder = StepBuilder(gather(answer), phrases)
     best = best_of(outcome, gpus)
     standing = _standing(outcome, gpus, best, advisor)
     search = None

@@ -40,7 +40,7 @@ class WorkloadSide:
         self._present = tuple(sorted(present)) if by_presence else ()
 
     def of(self, facts: Facts) -> Signature:
-        """What tells workloads apart on which these rules may judge a plan differently."""
+        """What distinguishes workloads on which these rules may judge a plan differently."""
         return (
             *(condition(facts) for condition in self._conditions),
             *(facts.get(name) for name in self._values),

@@ -1,4 +1,4 @@
-"""What a result comes to: money then and now by team, GPU and task, what saves most, and what cannot be judged."""
+"""What a result comes to: cost then and now by team, GPU and task, what saves most, and what cannot be judged."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _READ = (
 
 @dataclass(slots=True)
 class Sums:
-    """Jobs, and what those cost whose money is known then and now. US dollars."""
+    """Jobs, and the cost of those whose cost is known then and now. US dollars."""
 
     jobs: int = 0
     compared: int = 0
@@ -90,7 +90,7 @@ class FleetFigures:
     missing: Counter[str] = field(default_factory=Counter)  # facts, by the jobs that lack them
     errors: Counter[str] = field(default_factory=Counter)
     unsized: Sums = field(default_factory=Sums)  # jobs of unknown size: what they cost then
-    unpriced: Counter[str] = field(default_factory=Counter)  # what keeps the money then from being known
+    unpriced: Counter[str] = field(default_factory=Counter)  # what keeps the cost then from being known
 
     def best(self, most: int = 10) -> list[tuple[tuple[str, str], Shift]]:
         """The changes that save most."""
@@ -236,7 +236,7 @@ def _unjudged(found: FleetFigures, columns: Mapping[str, Coded], decided: Any, s
     for why, where in (
         ("the GPU is not stated", ~named),
         ("the hours are not stated", named & hours),
-        ("nobody rents these GPUs out, or their count is not stated", named & ~hours),
+        ("no provider rents these GPUs out, or their count is not stated", named & ~hours),
     ):
         if amount := int((rest & where).sum()):
             found.unpriced[why] += amount

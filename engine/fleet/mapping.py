@@ -203,7 +203,7 @@ AS_WORKLOADS = JobMap(facts={}, then={}, id="id", team="team", every_column=True
 
 
 def map_of_result(keep: tuple[str, ...]) -> JobMap:
-    """What the columns of an earlier result mean, so that its jobs can be decided again. Money then stays as it was."""
+    """What the columns of an earlier result mean, so that its jobs can be decided again. Cost then stays as it was."""
     then = {"gpu": "then_gpu", "count": "then_count", "hours": "then_hours", "usd": "then_usd"}
     return JobMap(facts={}, then=_taken(then), facts_json="facts", id="id", team="team", keep=keep)
 

@@ -28,7 +28,7 @@ COLUMNS: dict[str, Kind] = {
     "then_usd_per_hour": "number",
     "then_usd": "number",
     "then_price": "text",  # stated, offer (today's price of the same GPUs), assumed (scaled from other machines)
-    "then_problem": "text",  # what keeps the money then from being known
+    "then_problem": "text",  # what keeps the cost then from being known
     "now_plan": "text",
     "now_gpu": "text",
     "now_count": "whole",
@@ -154,7 +154,7 @@ def _flat(decided: Decided) -> dict[str, Any]:
 
 
 def _unsized(plan: Mapping[str, Any], memory: Mapping[str, Any]) -> list[str]:
-    """What would tell the size of a job for which no memory is known."""
+    """What would give the size of a job for which no memory is known."""
     return ["model_name"] if plan and not memory else []
 
 

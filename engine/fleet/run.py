@@ -1,4 +1,4 @@
-"""A run over all jobs: mapped, told apart, decided once each, written part by part; it goes on where it was ended."""
+"""A run over all jobs: mapped, equal ones joined, decided once each, written part by part; resumes where it ended."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from whichgpu.engine.fleet.workers import Workers
 
 #: Distinct jobs whose answers are kept: at about 2 KB each a hundred megabytes at most, however long the run.
 MOST_KEPT = 50_000
-#: Topics of facts that bear on wishes, prices and hours more than on sizes: for the order of work and nothing else.
+#: Topics of facts that concern wishes, prices and hours more than on sizes: for the order of work and nothing else.
 _LATE = frozenset({"candidates", "measurements", "money", "reliability", "rhythm", "software"})
 
 
@@ -75,7 +75,7 @@ def run_fleet(
     advisor: Advisor,
     workers: Workers,
     store: Store,
-    tell: Callable[[Progress], None] = lambda _progress: None,
+    report: Callable[[Progress], None] = lambda _progress: None,
 ) -> None:
     """Decide all jobs that the result has not yet.
 
@@ -85,7 +85,7 @@ def run_fleet(
         advisor: reads facts and knows prices; the workers have the same.
         workers: decide.
         store: where the rows go, in the order of the jobs.
-        tell: hears how far it is, several times for each part.
+        report: is called with how far it is, several times for each part.
 
     Raises:
         InputError: the jobs cannot be read at all, or no more can be written. What is complete stays.
@@ -114,12 +114,12 @@ def run_fleet(
             total += len(done)
             gone = len(replies) / len(mapped.jobs)
             share = before + (batch.share - before) * gone
-            tell(Progress(batch.first + int(batch.rows * gone), share, total, errors))
+            report(Progress(batch.first + int(batch.rows * gone), share, total, errors))
         kept.add((job, replies[job]) for job in unknown)
         decided = [_decided(job, replies) for job in mapped.jobs]
         part = store.add(_rows(batch, mapped, decided, job_map, then), batch.rows, distinct=len(unknown))
         errors, before = errors + part.errors, batch.share
-        tell(Progress(batch.first + batch.rows, batch.share, total, errors))
+        report(Progress(batch.first + batch.rows, batch.share, total, errors))
     store.finish(workers_lost=workers.lost)
 
 
@@ -178,7 +178,7 @@ def _object(cell: Any) -> dict[str, Any]:
 
 
 def _found_by(advisor: Advisor) -> Callable[[Any], Any]:
-    """The GPU of a name; what is none tells the decision nothing."""
+    """The GPU of a name; what is none means nothing to the decision."""
     cache: dict[Any, Any] = {}
 
     def found(name: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Files of jobs: on this machine or behind an fsspec URL, plain or packed, and what tells one content from another."""
+"""Files of jobs: on this machine or behind an fsspec URL, plain or packed, and what identifies a content."""
 
 from __future__ import annotations
 

@@ -226,7 +226,7 @@ def default_form() -> str:
 
 
 def unwritable(folder: Path, error: OSError) -> InputError:
-    """What is told where nothing more can be written: what is complete stays."""
+    """The error where nothing more can be written: what is complete stays."""
     message = f"cannot write to {folder}: {(error.strerror or str(error)).lower()}; the parts that are complete stay"
     return InputError(Problem("unwritable", message, fix="make room and run the same command again: it goes on there"))
 

@@ -208,7 +208,7 @@ class Processes:
             raise cannot_begin(error) from error
 
     def close(self) -> None:
-        """End the workers. What they may still be at nobody waits for any more."""
+        """End the workers. What they may still be working on is dropped."""
         for process in list((self._pool._processes or {}).values()):
             process.terminate()
         self._pool.shutdown(wait=True, cancel_futures=True)
@@ -238,7 +238,7 @@ def load_for(orders: Orders) -> Advisor:
 
 
 def cannot_begin(error: Exception) -> InputError:
-    """What is told where no worker can be like this process."""
+    """The error where no worker can be like this process."""
     fix = "run the same command again; machines of a cluster need the same version, rules and prices"
     return InputError(Problem("workers-cannot-begin", f"a worker cannot begin: {error}", fix=fix))
 
@@ -254,7 +254,7 @@ def _begin(orders: Orders) -> None:
 
 
 def _end_with_parent() -> None:
-    """A worker whose parent was killed has nobody to answer, and would wait for its next job for ever."""
+    """A worker whose parent was killed has no one to answer, and would wait for its next job for ever."""
     parent = parent_process()
     if parent is not None:
         parent.join()

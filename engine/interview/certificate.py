@@ -95,7 +95,7 @@ def check_certificate(
         unasked: the facts of the certificate.
         samples: how many completions to decide.
         chance: where they are drawn from.
-        decided_at: a moment for the decisions; it does not bear on the answer.
+        decided_at: a moment for the decisions; it does not affect the answer.
     """
     base = answered(advisor.decide(dict(given), decided_at=decided_at).outcome)
     found, drawn = [], 0
@@ -173,17 +173,17 @@ def _unasked(
         ahead = choice.bounds.narrowest
         stays = "the answer" if ahead is None or ahead < 0 else f"ahead by {ahead:.1f}"
         why.append(
-            f"the rules that read it could move a rival by at most {points:.1f} points, "
+            f"the rules that read it could move another plan by at most {points:.1f} points, "
             f"and {choice.leader} stays {stays} even if all that is open goes against it"
         )
         checked.append(_BOUNDS)
     elif name in choice.bounds.read:
-        why.append(f"the rules of preference that read it bear only on plans that stay behind {choice.leader}")
+        why.append(f"the rules of preference that read it concern only plans that stay behind {choice.leader}")
         checked.append(_BOUNDS)
     if any(name in causes for causes in choice.rejecting.values()):
-        why.append("it could put out only plans that are behind")
+        why.append("it could eliminate only plans that are behind")
         checked.append(_RULES)
-    if name in verdict_reads and verdicts.settled:
+    if name in verdict_reads and verdicts.certain:
         why.append(f"the verdict is {next(iter(verdicts.possible))} whatever it is")
         checked.append(_VERDICTS)
     if not why:

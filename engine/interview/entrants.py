@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from whichgpu.engine.advisor import Judged
 from whichgpu.engine.core import Facts, Value
-from whichgpu.engine.interview.possible_outcomes import OpenFacts, truths_of
+from whichgpu.engine.interview.possible_outcomes import OpenFacts, truth_values_of
 from whichgpu.engine.interview.rule_groups import RuleGroup, RuleGroups
 from whichgpu.engine.interview.rule_index import Line, Mark, RuleView
 
@@ -32,7 +32,7 @@ Pairs = frozenset[tuple[bool, bool]]
 class PossibleOutcome(Struct, frozen=True):
     """What may become of one plan, and the askable facts behind it."""
 
-    rejecting: frozenset[str] = frozenset()  # behind the rules that may put it out; empty: none may
+    rejecting: frozenset[str] = frozenset()  # behind the rules that may eliminate it; empty: none may
     unproven: frozenset[bool] = frozenset((False,))  # whether a limit may stand that it cannot be held against
     unproven_behind: frozenset[str] = frozenset()
 
@@ -110,12 +110,12 @@ def local_reads(view: RuleView) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class WaitingRules:
-    """The rules that wait, asked plan by plan. Plans that a rule sees alike are judged once."""
+    """The rules that wait, asked plan by plan. Plans that a rule treats alike are judged once."""
 
     rules: Mapping[str, RuleView]
     shared: Facts  # of the workload
     open_facts: OpenFacts
-    #: What some rules read of a plan, the rules, and what they came to for plans that they see alike.
+    #: What some rules read of a plan, the rules, and what they came to for plans that they treat alike.
     _seen: list[tuple[tuple[str, ...], list[RuleView], dict[tuple[Value | None, ...], dict[str, int]]]] = field(
         init=False
     )
@@ -145,10 +145,10 @@ def _applies_to(view: RuleView, shared: Facts, plan_facts: Facts, open_facts: Op
     for line in view.local:
         if open_facts.hides(line.reads):
             seen = seen or {**shared, **plan_facts}
-            truths = truths_of((line,), seen, open_facts)
-            if True not in truths:
+            outcomes = truth_values_of((line,), seen, open_facts)
+            if True not in outcomes:
                 return NO
-            if len(truths) > 1:
+            if len(outcomes) > 1:
                 found = MAYBE
         elif line.test(_joined(line, shared, plan_facts)) is not True:
             return NO
@@ -162,8 +162,8 @@ def _joined(line: Line, shared: Facts, plan_facts: Facts) -> Facts:
 
 
 @dataclass(slots=True)
-class _Sight:
-    """How the rules of one group see entrants: those that they see alike have one number, and are compared once."""
+class _GroupView:
+    """How the rules of one group treat plans: those that they treat alike have one number, and are compared once."""
 
     group: RuleGroup
     profiles: list[tuple[object, ...]] = field(default_factory=list)  # by number
@@ -175,12 +175,12 @@ class _Sight:
     _each: dict[int, tuple[Any, ...]] = field(default_factory=dict)
 
     def number(self, entrant: Entrant) -> int:
-        """The number of the plans that the group sees as this one."""
+        """The number of the plans that the group treats as this one."""
         found = self.numbers.get(entrant.id)
         if found is None:
             group = self.group
             fixed = entrant.standing.get(group.name, ()) if group.mark is None else group.mark in entrant.marks
-            profile = (*(entrant.applies[name] for name in group.hangs), fixed, entrant.figures_known)
+            profile = (*(entrant.applies[name] for name in group.involved), fixed, entrant.figures_known)
             found = self._places.setdefault(profile, len(self.profiles))
             if found == len(self.profiles):
                 self.profiles.append(profile)
@@ -188,70 +188,70 @@ class _Sight:
         return found
 
     def each(self, entrant: Entrant) -> tuple[Any, ...]:
-        """For each set of rules that hold: whether a plan bears the group's mark, or its least and most points."""
+        """For each set of rules that hold: whether a plan has the group's mark, or its least and most points."""
         number = self.number(entrant)
         if number not in self._each:
-            tell = _bounds if self.group.mark is None else _marked
-            self._each[number] = tuple(tell(self.group, entrant, firing) for firing in self.group.firings)
+            outcome = _bounds if self.group.mark is None else _marked
+            self._each[number] = tuple(outcome(self.group, entrant, firing) for firing in self.group.firings)
         return self._each[number]
 
-    def sees_alike(self, one: int, other: int) -> bool:
-        """Whether two plans are one to the group, whatever is answered."""
-        return one == other and MAYBE not in self.profiles[one][: len(self.group.hangs)]
+    def treats_alike(self, one: int, other: int) -> bool:
+        """Whether two plans are the same to the group, whatever is answered."""
+        return one == other and MAYBE not in self.profiles[one][: len(self.group.involved)]
 
 
 @dataclass(slots=True)
 class Comparer:
-    """Compares entrants over all joint answers. Remembers what rules give to plans that they see alike."""
+    """Compares entrants over all joint answers. Remembers what rules give to plans that they treat alike."""
 
     groups: RuleGroups
-    _sights: dict[str, _Sight] = field(default_factory=dict)
+    _views: dict[str, _GroupView] = field(default_factory=dict)
 
     def lead(self, group: RuleGroup, one: Entrant, other: Entrant) -> tuple[float, float]:
         """The least and the most points that the rules of a group can give the second plan over the first."""
-        sight = self._sight(group)
-        key = sight.number(one), sight.number(other)
-        if key not in sight.leads:
-            both = list(zip(sight.each(other), sight.each(one), strict=True))
-            sight.leads[key] = (
+        view = self._view(group)
+        key = view.number(one), view.number(other)
+        if key not in view.leads:
+            both = list(zip(view.each(other), view.each(one), strict=True))
+            view.leads[key] = (
                 (0.0, 0.0)
-                if sight.sees_alike(*key)
+                if view.treats_alike(*key)
                 else (min(its[0] - own[1] for its, own in both), max(its[1] - own[0] for its, own in both))
             )
-        return sight.leads[key]
+        return view.leads[key]
 
     def pairs(self, mark: Mark, one: Entrant, other: Entrant) -> Pairs:
-        """Whether either plan bears a mark: all that the two can be at once."""
+        """Whether either plan has a mark: all that the two can be at once."""
         group = self.groups.marks.get(mark)
         if group is None:
             return frozenset({(mark in one.marks, mark in other.marks)})
-        sight = self._sight(group)
-        key = sight.number(one), sight.number(other)
-        if key not in sight.pairs:
-            alike = sight.sees_alike(*key)
-            both = zip(sight.each(one), sight.each(other), strict=True)
+        view = self._view(group)
+        key = view.number(one), view.number(other)
+        if key not in view.pairs:
+            alike = view.treats_alike(*key)
+            both = zip(view.each(one), view.each(other), strict=True)
             found = (pair for first, second in both for pair in product(first, second))
-            sight.pairs[key] = frozenset((a, b) for a, b in found if a == b or not alike)
-        return sight.pairs[key]
+            view.pairs[key] = frozenset((a, b) for a, b in found if a == b or not alike)
+        return view.pairs[key]
 
     def causes(self, group: RuleGroup, one: Entrant, other: Entrant) -> frozenset[str]:
         """The askable facts behind the rules of a group that may apply to either plan."""
-        sight = self._sight(group)
-        key = sight.number(one), sight.number(other)
-        if key not in sight.causes:
-            names = [name for name in group.hangs if one.applies[name] != NO or other.applies[name] != NO]
-            sight.causes[key] = frozenset(cause for name in names for cause in self.groups.behind[name])
-        return sight.causes[key]
+        view = self._view(group)
+        key = view.number(one), view.number(other)
+        if key not in view.causes:
+            names = [name for name in group.involved if one.applies[name] != NO or other.applies[name] != NO]
+            view.causes[key] = frozenset(cause for name in names for cause in self.groups.behind[name])
+        return view.causes[key]
 
     def seen_as(self, mark: Mark, entrant: Entrant) -> int | bool:
-        """What a plan is as far as a mark goes: plans that come to the same compare alike with any other."""
+        """What a plan is as far as a mark goes: plans of equal value compare alike with any other."""
         group = self.groups.marks.get(mark)
-        return mark in entrant.marks if group is None else self._sight(group).number(entrant)
+        return mark in entrant.marks if group is None else self._view(group).number(entrant)
 
-    def _sight(self, group: RuleGroup) -> _Sight:
-        found = self._sights.get(group.name)
+    def _view(self, group: RuleGroup) -> _GroupView:
+        found = self._views.get(group.name)
         if found is None:
-            found = self._sights[group.name] = _Sight(group)
+            found = self._views[group.name] = _GroupView(group)
         return found
 
 

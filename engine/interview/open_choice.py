@@ -1,4 +1,4 @@
-"""The choice among the plans at one state: who could still be rejected, who could still overtake the front-runner."""
+"""The choice among the plans at one state: who could still be rejected, who could still overtake the leading plan."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from whichgpu.engine.advisor import (
 )
 from whichgpu.engine.core import Facts, Value, number
 from whichgpu.engine.interview.entrants import Comparer, Entrant, PossibleOutcome, WaitingRules, entrant_of, local_reads
-from whichgpu.engine.interview.possible_outcomes import OpenFacts, Truths, truths_of
-from whichgpu.engine.interview.precedence import Scales
+from whichgpu.engine.interview.possible_outcomes import OpenFacts, TruthValues, truth_values_of
 from whichgpu.engine.interview.rule_groups import groups_of
 from whichgpu.engine.interview.rule_index import Line, RuleIndex, RuleView
+from whichgpu.engine.interview.scales import Scales
 from whichgpu.engine.interview.score_bounds import Field, ScoreBounds
 from whichgpu.engine.plans import candidate_plans
 from whichgpu.engine.rules import ConsiderCounts, probing
@@ -42,7 +42,7 @@ class OpenRejections:
     waiting: tuple[RuleView, ...] = field(init=False)
     _local: dict[str, tuple[str, ...]] = field(init=False)  # rule -> what it reads of a plan
     _behind: dict[str, frozenset[str]] = field(init=False)  # rule -> the askable facts behind it
-    _known: dict[tuple[str, tuple[Value | None, ...]], tuple[Truths, bool]] = field(default_factory=dict)
+    _known: dict[tuple[str, tuple[Value | None, ...]], tuple[TruthValues, bool]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Find the rules that wait."""
@@ -61,8 +61,8 @@ class OpenRejections:
         if passable:
             unproven.add(False)
         for view in self.waiting:
-            truths, objects = self._truths(view, judged.facts)
-            if True in truths:
+            values, objects = self._outcome(view, judged.facts)
+            if True in values:
                 rejecting |= self._behind[view.rule.id]
             if objects:
                 unproven.add(True)
@@ -76,31 +76,31 @@ class OpenRejections:
         Empty where one of them is sure to stand.
         """
         waiting = [view for view in self.waiting if view.rule.id in rules]
-        if any(self._truths(view, plan_facts)[0] == {True} for view in waiting):
+        if any(self._outcome(view, plan_facts)[0] == {True} for view in waiting):
             return frozenset()
         return frozenset(cause for view in waiting for cause in self._behind[view.rule.id])
 
-    def _truths(self, view: RuleView, plan_facts: Facts) -> tuple[Truths, bool]:
+    def _outcome(self, view: RuleView, plan_facts: Facts) -> tuple[TruthValues, bool]:
         """What a rule may come to for a plan, and whether it objects where it cannot be decided."""
         key = (view.rule.id, tuple(map(plan_facts.get, self._local[view.rule.id])))
         if key not in self._known:
             facts: Mapping[str, Value] = {**self.shared, **plan_facts}
-            truths = truths_of(view.lines, facts, self.open_facts)
-            self._known[key] = truths, None in truths and not any(self._waives(line, facts) for line in view.lines)
+            values = truth_values_of(view.lines, facts, self.open_facts)
+            self._known[key] = values, None in values and not any(self._waives(line, facts) for line in view.lines)
         return self._known[key]
 
     def _waives(self, line: Line, facts: Facts) -> bool:
         """Whether a line cannot hold because a wish was not stated: the rule then has no objection."""
         absent = (line.reads & self.unstated) - self.shared.keys() - self.open_facts.values.keys()
-        return bool(absent) and True not in truths_of((line,), facts, self.open_facts)
+        return bool(absent) and True not in truth_values_of((line,), facts, self.open_facts)
 
 
-#: More than any term of cost or speed gives: what puts out the front-runner is asked first.
+#: More than any term of cost or speed gives: what eliminates the leading plan is asked first.
 _FIRST = 100.0
 
 
 class Extra(Struct, frozen=True):
-    """Counts of GPUs that may yet come in, and the askable facts on which that hangs."""
+    """Counts of GPUs that may yet come in, and the askable facts on which that depends."""
 
     counts: tuple[int, ...] = ()
     causes: frozenset[str] = frozenset()
@@ -111,15 +111,15 @@ class OpenChoice(Struct, frozen=True):
 
     bounds: ScoreBounds
     open_facts: OpenFacts  # with what the survey leaves open
-    at_risk: frozenset[str] = frozenset()  # askable facts that could put out the front-runner, or bring another in
+    at_risk: frozenset[str] = frozenset()  # askable facts that could eliminate the leading plan, or bring another in
     leader: str | None = None
-    rejecting: Mapping[str, frozenset[str]] = msgspec.field(default_factory=dict)  # plan -> facts that could put it out
+    rejecting: Mapping[str, frozenset[str]] = msgspec.field(default_factory=dict)  # plan -> what could eliminate it
 
     def weights(self, askable: Sequence[str]) -> dict[str, float]:
         """The askable facts that could change the choice, each with the points that it could move."""
         weights: dict[str, float] = dict.fromkeys(self.at_risk, _FIRST)
-        for threat in self.bounds.threats:
-            for cause, gain in threat.causes.items():
+        for challenger in self.bounds.challengers:
+            for cause, gain in challenger.causes.items():
                 weights[cause] = weights.get(cause, 0.0) + gain
         return {name: weight for name, weight in weights.items() if name in askable}
 
@@ -165,8 +165,8 @@ def open_choice_of(rule_index: RuleIndex, outcome: Outcome, open_facts: OpenFact
 
 
 def extra_counts(rule_index: RuleIndex, facts: Mapping[str, Value], open_facts: OpenFacts) -> Extra:
-    """Counts of GPUs that rules may yet want planned, and the askable facts on which that hangs."""
-    waiting = [view for view in rule_index.counting if {True} < truths_of(view.lines, facts, open_facts)]
+    """Counts of GPUs that rules may yet want planned, and the askable facts on which that depends."""
+    waiting = [view for view in rule_index.counting if {True} < truth_values_of(view.lines, facts, open_facts)]
     wanted = [effect for view in waiting for effect in view.rule.effects if isinstance(effect, ConsiderCounts)]
     counts = {count for effect in wanted for count in effect.counts}
     return Extra(tuple(sorted(counts)), open_facts.behind(name for view in waiting for name in view.reads))

@@ -99,7 +99,7 @@ def partial_plans(advisor: Advisor, given: Mapping[str, Value], counts: Sequence
     asked = {**dict.fromkeys(counts, "a rule"), **asked_counts(intake.fired)}
     plans = candidate_plans(maker.job, facts, context.knowledge, asked, maker=maker)
     job = is_job(facts)
-    measures = measures_among(plans, facts, advisor.objective(None, given), context.knowledge.dearest_usd_per_gpu_hour)
+    measures = measures_among(plans, facts, advisor.objective(None, given), context.knowledge.highest_usd_per_gpu_hour)
     return PartialPlans(tuple(plans.ids), plans.facts, frozenset(facts.read), facts.copied, job, measures)
 
 
@@ -170,11 +170,13 @@ class PlanVariations:
 
     rule_index: RuleIndex
     _made: dict[tuple[object, ...], PartialPlans | None] = field(default_factory=dict)
-    told: dict[str, Value] = field(default_factory=dict)  # the value of each fact that last made a difference
+    decisive_values: dict[str, Value] = field(
+        default_factory=dict
+    )  # the value of each fact that last made a difference
     _last: tuple[dict[str, Value], tuple[int, ...], PartialPlans, PlanShapes] | None = None
 
     def partial_plans(self, given: Mapping[str, Value], counts: tuple[int, ...] = ()) -> PartialPlans:
-        """The plans of these facts. Raises InputError for a model that nobody knows."""
+        """The plans of these facts. Raises InputError for an unknown model."""
         found = self.tried(given, counts)
         # Made again, it says what is wrong.
         return partial_plans(self.rule_index.advisor, given, counts) if found is None else found
@@ -265,13 +267,13 @@ class _Trial:
         ``few`` tries two values of each: enough to find most of what shapes plans, and no proof that nothing does.
         """
         moving: frozenset[str] = frozenset()
-        told = self.variations.told
-        for each in assignments(self.variations.rule_index, names, self.open_facts, told, few=few):
+        decisive_values = self.variations.decisive_values
+        for each in assignments(self.variations.rule_index, names, self.open_facts, decisive_values, few=few):
             other = self.variations.tried({**self.given, **each}, self.counts)
             differ = difference(self.base, other) if other is not None else frozenset()
             if differ is None:
                 if len(names) == 1:
-                    told |= each
+                    decisive_values |= each
                 return None
             moving |= differ
         return moving
@@ -289,7 +291,7 @@ def assignments(
     rule_index: RuleIndex,
     group: Sequence[str],
     open_facts: OpenFacts,
-    told: Mapping[str, Value] | None = None,
+    decisive_values: Mapping[str, Value] | None = None,
     *,
     few: bool = False,
 ) -> list[dict[str, Value]]:
@@ -299,14 +301,14 @@ def assignments(
         rule_index: rules and producers.
         group: facts that vary.
         open_facts: what each may be.
-        told: values that have made a difference before; they are tried first.
+        decisive_values: values that have made a difference before; they are tried first.
         few: two values of each: the ends.
     """
     probes = {name: _probes(rule_index, name, open_facts) for name in group}
     if few:
         probes = {name: values[:2] for name, values in probes.items()}
-    elif told:
-        known = {name: [told[name]] for name in probes if told.get(name) in probes[name]}
+    elif decisive_values:
+        known = {name: [decisive_values[name]] for name in probes if decisive_values.get(name) in probes[name]}
         probes = {name: list(dict.fromkeys([*known.get(name, ()), *values])) for name, values in probes.items()}
     rounds = max((len(values) for values in probes.values()), default=0)
     return [{name: values[index % len(values)] for name, values in probes.items() if values} for index in range(rounds)]

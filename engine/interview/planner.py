@@ -15,11 +15,11 @@ from whichgpu.engine.core import Value, collection_paused
 from whichgpu.engine.interview.certificate import Unasked, answered, unasked_of
 from whichgpu.engine.interview.open_choice import Extra, extra_counts, open_choice_of
 from whichgpu.engine.interview.partial_plans import PlanShapes, PlanVariations
-from whichgpu.engine.interview.possible_outcomes import ALWAYS, NEVER, OpenFacts, truths_of
+from whichgpu.engine.interview.possible_outcomes import ALWAYS, NEVER, OpenFacts, truth_values_of
 from whichgpu.engine.interview.resolving import live_rules, open_facts_over
 from whichgpu.engine.interview.rule_index import RuleIndex, index_rules
 from whichgpu.engine.interview.state import State
-from whichgpu.engine.interview.sureness import Sureness, Ways, usual_values
+from whichgpu.engine.interview.sureness import AnswerSamples, Sureness, usual_values
 from whichgpu.engine.interview.verdict import Verdicts, compared, verdicts_of
 from whichgpu.engine.rules import FactDef, ResolvedFacts, probing
 
@@ -85,8 +85,8 @@ def pick(weights: Mapping[str, float], rule_index: RuleIndex, state: State) -> s
 
 #: Wishes that no rule reads, since ranking itself does.
 _READ_BY_RANKING = frozenset({"objective"})
-#: What the name of a model would tell.
-_TOLD_BY_NAME = ("param_count_b", "model_family", "is_moe")
+#: What the name of a model implies.
+_IMPLIED_BY_NAME = ("param_count_b", "model_family", "is_moe")
 #: Of the facts that are open for a reason, this share comes to be asked, a line for each (``benchmarks/interview.py``).
 ASKED_SHARE = {"start": 0.3, "plans": 0.3, "choice": 0.8, "verdict": 0.15}
 #: Facts by which others are looked up: asked before the facts that they resolve.
@@ -98,15 +98,15 @@ ON_ONE_LINE = (
     ("batch_size_per_gpu", "seq_len_tokens", "image_px", "train_tokens_b"),
     ("utilization_pct", "project_months", "monthly_cloud_spend_usd"),
 )
-#: Facts by which more plans stand or fall than by any other, and which nobody has to look up: asked next.
+#: Facts by which more plans stand or fall than by any other, and that need no looking up: asked next.
 EARLY = ("deployment_site",)
 
 
 class Question(Struct, frozen=True):
-    """A fact to ask, and what hangs on it: the plans, the choice among them, or the verdict on renting."""
+    """A fact to ask, and what depends on it: the plans, the choice among them, or the verdict on renting."""
 
     fact: FactDef
-    bears_on: str  # "start", "plans", "choice" or "verdict"
+    affects: str  # "start", "plans", "choice" or "verdict"
     also_open: tuple[str, ...] = ()  # other facts that would be asked for the same reason
     together: tuple[FactDef, ...] = ()  # of these, the ones asked on the same line
 
@@ -141,7 +141,7 @@ class Interviewer:
     rule_index: RuleIndex = field(init=False)
     variations: PlanVariations = field(init=False)
     context: DecisionContext | None = None  # for what is only tried; one that keeps plans saves most of the work
-    ways: Ways = field(init=False)
+    samples: AnswerSamples = field(init=False)
     _steps: dict[State, Question | Done] = field(default_factory=dict)
     _views: dict[State, View] = field(default_factory=dict)
     _outcomes: dict[tuple[tuple[str, Value], ...], Decision] = field(default_factory=dict)
@@ -152,7 +152,7 @@ class Interviewer:
         self.variations = PlanVariations(self.rule_index)
         facts = self.advisor.vocabulary.facts
         usual = {name: usual_values(facts[name], self.rule_index.values[name]) for name in self.rule_index.ranging}
-        self.ways = Ways(self.advisor, self.context or self.advisor.context, self.moment.date(), usual)
+        self.samples = AnswerSamples(self.advisor, self.context or self.advisor.context, self.moment.date(), usual)
 
     def decide(self, state: State) -> Decision:
         """The decision on what is known so far. Raises InputError where it contradicts the catalogue."""
@@ -178,8 +178,8 @@ class Interviewer:
         step = self.next_question(state)
         if isinstance(step, Done):
             return 0
-        waiting = step.also_open if step.bears_on in {"choice", "verdict"} else self.view(state).open
-        return 1 + round(ASKED_SHARE[step.bears_on] * len(waiting))
+        waiting = step.also_open if step.affects in {"choice", "verdict"} else self.view(state).open
+        return 1 + round(ASKED_SHARE[step.affects] * len(waiting))
 
     def _next_step(self, state: State) -> Question | Done:
         facts = self.advisor.vocabulary.facts
@@ -188,18 +188,18 @@ class Interviewer:
                 return Question(facts[name], "start")
         view = self.view(state)
         keys = [name for name in KEYS if name in view.open and name not in state.skipped]
-        if keys and any(name in view.open for name in _TOLD_BY_NAME):
+        if keys and any(name in view.open for name in _IMPLIED_BY_NAME):
             return Question(facts[keys[0]], "plans")
         early = [name for name in EARLY if name in view.open and name not in state.skipped]
-        if early and not any(name in view.open for name in _TOLD_BY_NAME):
+        if early and not any(name in view.open for name in _IMPLIED_BY_NAME):
             return Question(facts[early[0]], "plans", tuple(name for name in view.open if name not in early))
         topics = self._in_order(view, state)
         extra = extra_counts(self.rule_index, view.intake.facts, view.open_facts)
         shapes = self.variations.shapes(view.given, view.open_facts, topics, extra.counts)
         if shapes.shaping:
             asked = self._ask(dict.fromkeys(shapes.shaping, 1.0), "plans", view, state)
-            mates = [name for name in self._mates(asked.fact.name, view, state) if name not in asked.also_open]
-            alone = self.variations.shape_alone(view.given, view.open_facts, mates, extra.counts)
+            together = [n for n in self._known_together(asked.fact.name, view, state) if n not in asked.also_open]
+            alone = self.variations.shape_alone(view.given, view.open_facts, together, extra.counts)
             return replace(asked, together=(*asked.together, *(facts[name] for name in alone)))
         return self._choose(state, view, shapes, extra)
 
@@ -223,29 +223,29 @@ class Interviewer:
             return self._ask(weights, "choice", view, state)
         verdicts = self._verdicts(outcome, outcome.chosen, choice.open_facts)
         by_name = {entry.ranked.plan.id: entry for entry in outcome.round.judged} if outcome.round else {}
-        for heir in choice.bounds.heirs:
+        for split in choice.bounds.other_splits:
             # Another split of the same GPUs is the same answer, as long as the verdict is the same.
-            other = self._verdicts(outcome, by_name.get(heir.plan, outcome.chosen), choice.open_facts)
-            verdicts = verdicts.beside(other, heir.causes)
+            other = self._verdicts(outcome, by_name.get(split.plan, outcome.chosen), choice.open_facts)
+            verdicts = verdicts.beside(other, split.causes)
         weights = {name: float(n) for name, n in verdicts.causes.items() if name in view.open}
-        if weights and not verdicts.settled:
+        if weights and not verdicts.certain:
             asked = self._ask(weights, "verdict", view, state)
-            # One answer that tells most of the verdict is asked alone: it may be all that is needed.
+            # One answer that decides most of the verdict is asked alone: it may be all that is needed.
             alone = weights[asked.fact.name] >= _STAY * verdicts.entropy
             return replace(asked, together=()) if alone else asked
         unasked = unasked_of(self.rule_index, view.open, view.open_facts, shapes, choice, verdicts)
         return Done(unasked, self._offered(view))
 
-    def _ask(self, weights: Mapping[str, float], bears_on: str, view: View, state: State) -> Question:
+    def _ask(self, weights: Mapping[str, float], affects: str, view: View, state: State) -> Question:
         """The question after one of these facts."""
         chosen = pick(view.now(weights), self.rule_index, state)
         others = tuple(sorted(name for name in weights if name != chosen))
         facts = self.advisor.vocabulary.facts
         near = weights[chosen] * _STAY
-        mates = [name for name in self._mates(chosen, view, state) if weights.get(name, 0.0) >= near]
-        return Question(facts[chosen], bears_on, others, tuple(facts[name] for name in mates))
+        together = [name for name in self._known_together(chosen, view, state) if weights.get(name, 0.0) >= near]
+        return Question(facts[chosen], affects, others, tuple(facts[name] for name in together))
 
-    def _mates(self, chosen: str, view: View, state: State) -> list[str]:
+    def _known_together(self, chosen: str, view: View, state: State) -> list[str]:
         """Open facts that are known together with one, and that no other answer makes pointless."""
         lines = [line for line in ON_ONE_LINE if chosen in line]
         late = {*view.later, *state.skipped, chosen}
@@ -253,8 +253,8 @@ class Interviewer:
 
     @collection_paused()
     def sureness(self, state: State) -> Sureness:
-        """In how many of the ways in which what is open could turn out the answer stays."""
-        return self.ways.sureness(state.given, answered(self.decide(state).outcome), self.view(state).open)
+        """In how many samples of what is open the answer stays."""
+        return self.samples.sureness(state.given, answered(self.decide(state).outcome), self.view(state).open)
 
     def view(self, state: State) -> View:
         """What is known at a state and what is open."""
@@ -270,7 +270,8 @@ class Interviewer:
         )
         open_facts = open_facts_over(self.rule_index, intake, open_names)
         sensible = {
-            name: truths_of((line,), intake.facts, open_facts) for name, line in self.rule_index.asked_when.items()
+            name: truth_values_of((line,), intake.facts, open_facts)
+            for name, line in self.rule_index.asked_when.items()
         }
         open_names = tuple(name for name in open_names if sensible.get(name) != NEVER)
         open_facts = open_facts_over(self.rule_index, intake, open_names)
@@ -279,14 +280,14 @@ class Interviewer:
         return View(given, intake, open_names, open_facts, later)
 
     def _is_open(self, name: str, intake: ResolvedFacts) -> bool:
-        """Whether nobody has said anything better than an assumption.
+        """Whether nothing better than an assumption is known.
 
         In which precision weights are kept is the person's choice, whatever form the model was published in.
         """
-        settled = intake.resolved.get(name)
-        if settled is None or settled.claim.origin == "assumed":
+        known = intake.resolved.get(name)
+        if known is None or known.candidate.origin == "assumed":
             return True
-        return settled.claim.origin == "looked_up" and self.advisor.vocabulary.facts[name].topic == "precision"
+        return known.candidate.origin == "looked_up" and self.advisor.vocabulary.facts[name].topic == "precision"
 
     def _verdicts(self, outcome: Outcome, judged: Judged | None, open_facts: OpenFacts) -> Verdicts:
         shared = outcome.round.survey.facts if outcome.round else outcome.intake.facts
@@ -295,7 +296,7 @@ class Interviewer:
         return verdicts_of(self.rule_index, compared(self.rule_index, {**shared, **own}, plan, open_facts))
 
     def _offered(self, view: View) -> tuple[str, ...]:
-        """Wishes and rare facts that nobody stated and that some rule which may still hold reads."""
+        """Wishes and rare facts that are not stated and that some rule which may still hold reads."""
         facts = self.advisor.vocabulary.facts
         names = [
             name
@@ -318,12 +319,12 @@ class Interviewer:
 def _drop_contradictions(
     rule_index: RuleIndex, intake: ResolvedFacts, open_facts: OpenFacts, open_names: Iterable[str]
 ) -> None:
-    """Leave out values that what is known rules out: nobody can answer so."""
+    """Leave out values that what is known rules out: no one can answer so."""
     for name in open_names:
         values = open_facts.values.get(name)
         rules = [view for view in rule_index.contradicting if name in view.reads]
         if values is None or not rules:
             continue
         tried = [(value, open_facts.without(name, value)) for value in values]
-        fits = [v for v, alone in tried if all(truths_of(r.lines, intake.facts, alone) != ALWAYS for r in rules)]
+        fits = [v for v, alone in tried if all(truth_values_of(r.lines, intake.facts, alone) != ALWAYS for r in rules)]
         open_facts.values[name] = tuple(fits) or values

@@ -13,11 +13,11 @@ from whichgpu.engine.rules import And, Expr, Not, Or, evaluate, facts_read
 
 
 Truth = bool | None
-Truths = frozenset[Truth]
+TruthValues = frozenset[Truth]
 
-ALWAYS: Truths = frozenset((True,))
-NEVER: Truths = frozenset((False,))
-EVERY_TRUTH: Truths = frozenset((True, False, None))
+ALWAYS: TruthValues = frozenset((True,))
+NEVER: TruthValues = frozenset((False,))
+ANY_TRUTH: TruthValues = frozenset((True, False, None))
 #: More joint values than this are not tried one by one; the facts are then taken for anything at all.
 MOST_COMBINATIONS = 384
 
@@ -64,7 +64,7 @@ def laid_over(facts: Facts, reads: Iterable[str], overlay: Mapping[str, Value | 
     return {name: value for name, value in seen.items() if value is not None}
 
 
-def truths_of(lines: Sequence[Line], facts: Facts, open_facts: OpenFacts) -> Truths:
+def truth_values_of(lines: Sequence[Line], facts: Facts, open_facts: OpenFacts) -> TruthValues:
     """The values that the conjunction of some lines can take."""
     clear: Truth = True
     waiting = []
@@ -78,11 +78,11 @@ def truths_of(lines: Sequence[Line], facts: Facts, open_facts: OpenFacts) -> Tru
             clear = None if value is None else clear
     if not waiting:
         return frozenset((clear,))
-    found = _waiting_truths(waiting, facts, open_facts)
+    found = _values_of_waiting(waiting, facts, open_facts)
     return found if clear is True else frozenset(False if value is False else None for value in found)
 
 
-def _waiting_truths(lines: Sequence[Line], facts: Facts, open_facts: OpenFacts) -> Truths:
+def _values_of_waiting(lines: Sequence[Line], facts: Facts, open_facts: OpenFacts) -> TruthValues:
     reads = frozenset(name for line in lines for name in line.reads)
     hidden = sorted(name for name in reads if name in open_facts.values)
     blind = {name for name in hidden if open_facts.values[name] is None}
@@ -102,13 +102,13 @@ def _waiting_truths(lines: Sequence[Line], facts: Facts, open_facts: OpenFacts) 
     return frozenset(found)
 
 
-def _blindly(line: Line, facts: Facts, blind: set[str]) -> Truths:
+def _blindly(line: Line, facts: Facts, blind: set[str]) -> TruthValues:
     if not line.reads & blind:
         return frozenset((_truth(line.test(facts)),))
     return _walk(line.expr, facts, blind)
 
 
-def _walk(expr: Expr, facts: Facts, blind: set[str]) -> Truths:
+def _walk(expr: Expr, facts: Facts, blind: set[str]) -> TruthValues:
     match expr:
         case And(operands):
             return _conjunction([_walk(operand, facts, blind) for operand in operands])
@@ -117,11 +117,11 @@ def _walk(expr: Expr, facts: Facts, blind: set[str]) -> Truths:
         case Not(operand):
             return _negated(_walk(operand, facts, blind))
     if any(name in blind for name in facts_read(expr)):
-        return EVERY_TRUTH
+        return ANY_TRUTH
     return frozenset((_truth(evaluate(expr, facts)),))
 
 
-def _conjunction(parts: Sequence[Truths]) -> Truths:
+def _conjunction(parts: Sequence[TruthValues]) -> TruthValues:
     """What ``and`` over independent parts can be."""
     may_be: dict[Truth, bool] = {
         False: any(False in part for part in parts),
@@ -131,7 +131,7 @@ def _conjunction(parts: Sequence[Truths]) -> Truths:
     return frozenset(value for value, possible in may_be.items() if possible)
 
 
-def _negated(part: Truths) -> Truths:
+def _negated(part: TruthValues) -> TruthValues:
     return frozenset(None if value is None else not value for value in part)
 
 

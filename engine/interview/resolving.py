@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from whichgpu.engine.core import Calculator, Facts, Value
-from whichgpu.engine.interview.possible_outcomes import OpenFacts, combinations, overlays, truths_of
+from whichgpu.engine.interview.possible_outcomes import OpenFacts, combinations, overlays, truth_values_of
 from whichgpu.engine.interview.rule_index import Producers, RuleIndex, RuleView, written_constants
 from whichgpu.engine.rules import Default, ResolvedFacts, evaluate, facts_read
 
@@ -23,7 +23,7 @@ def open_facts_over(rule_index: RuleIndex, intake: ResolvedFacts, open_names: It
 
     Args:
         rule_index: rules and producers.
-        intake: the facts settled with the open ones left out.
+        intake: the facts resolved with the open ones left out.
         open_names: askable facts whose answer is not in.
     """
     open_facts = OpenFacts()
@@ -41,15 +41,15 @@ def live_rules(rule_index: RuleIndex, names: Iterable[str], facts: Facts, open_f
     """The rules on plans, counts and remarks that read any of these facts and may still hold."""
     views = (*rule_index.rejecting, *rule_index.preferring, *rule_index.advising, *rule_index.counting)
     reading = (rule for rule in views if not rule.reads.isdisjoint(names))
-    return [rule for rule in reading if True in truths_of(rule.shared, facts, open_facts)]
+    return [rule for rule in reading if True in truth_values_of(rule.shared, facts, open_facts)]
 
 
 def _resolve(
     rule_index: RuleIndex, producers: Producers, intake: ResolvedFacts, open_facts: OpenFacts, waiting: set[str]
 ) -> None:
     fact = producers.fact
-    settled = intake.resolved.get(fact)
-    origin = settled.claim.origin if settled else None
+    known = intake.resolved.get(fact)
+    origin = known.candidate.origin if known else None
     if origin == "given":
         return
     found = _Range(rule_index, producers, intake.facts, open_facts, {intake.facts.get(fact)})
@@ -99,12 +99,12 @@ class _Range:
             self.values.add(None)
 
     def _add_rule(self, view: RuleView) -> None:
-        truths = truths_of(view.lines, self.facts, self.open_facts)
-        for expr, reads in written_constants(view, self.producers.fact) if True in truths else ():
+        truth_values = truth_values_of(view.lines, self.facts, self.open_facts)
+        for expr, reads in written_constants(view, self.producers.fact) if True in truth_values else ():
             if self.open_facts.hides(reads):
                 self.causes |= self.open_facts.behind(reads | view.reads)
                 raise _Anything
-            if len(truths) > 1:
+            if len(truth_values) > 1:
                 self.causes |= self.open_facts.behind(view.reads)
                 self.values.add(evaluate(expr, self.facts))
 

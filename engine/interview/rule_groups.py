@@ -13,7 +13,7 @@ from whichgpu.engine.interview.possible_outcomes import (
     combinations,
     laid_over,
     overlays,
-    truths_of,
+    truth_values_of,
 )
 from whichgpu.engine.interview.rule_index import Mark, RuleIndex, RuleView
 
@@ -26,7 +26,7 @@ class RuleGroup(Struct, frozen=True):
     rules: tuple[RuleView, ...]
     firings: tuple[frozenset[str], ...]
     loose: frozenset[str]  # rules whose holding was not worked out jointly: each may hold or not
-    hangs: tuple[str, ...]  # the rules with those on which their firing hangs: rows of their tables, overriders
+    involved: tuple[str, ...]  # the rules with those on which their firing depends: rows of their tables, overriders
 
 
 class RuleGroups(Struct, frozen=True):
@@ -51,9 +51,9 @@ def groups_of(rule_index: RuleIndex, facts: Facts, open_facts: OpenFacts) -> Rul
     overridden = frozenset(view.rule.id for view in waiting if rule_index.above.get(view.rule.id))
 
     def group(name: str, views: Sequence[RuleView], mark: Mark | None = None) -> RuleGroup:
-        hangs = {view.rule.id for view in (*views, *_deciding(views, waiting, rule_index))}
+        involved = {view.rule.id for view in (*views, *_deciding(views, waiting, rule_index))}
         firings, loose = _firings(views, facts, open_facts, overridden)
-        return RuleGroup(name, mark, tuple(views), firings, loose, tuple(sorted(hangs)))
+        return RuleGroup(name, mark, tuple(views), firings, loose, tuple(sorted(involved)))
 
     return RuleGroups(
         tuple(group(reason, [v for v in waiting if any(a.reason == reason for a in v.awards)]) for reason in reasons),
@@ -64,7 +64,7 @@ def groups_of(rule_index: RuleIndex, facts: Facts, open_facts: OpenFacts) -> Rul
 
 
 def waiting_rules(rule_index: RuleIndex, open_facts: OpenFacts) -> list[RuleView]:
-    """Prefer rules that read something open, with those that hang on them.
+    """Prefer rules that read something open, with those that depend on them.
 
     These are the rows beside them where only the first of a table counts, and the rules that override them or that they
     override.
@@ -76,7 +76,7 @@ def waiting_rules(rule_index: RuleIndex, open_facts: OpenFacts) -> list[RuleView
 
 
 def _deciding(views: Iterable[RuleView], among: Iterable[RuleView], rule_index: RuleIndex) -> list[RuleView]:
-    """The rules of some on which the firing of others hangs: rows of tables of which the first counts, overriders."""
+    """The rules of some on which the firing of others depends: rows of tables of which the first counts, overriders."""
     rules = [view.rule for view in views]
     tables = {rule.table for rule in rules if rule.table and rule.hit == "first"}
     above = {name for rule in rules for name in rule_index.above.get(rule.id, ())}
@@ -90,15 +90,15 @@ def _firings(
     loose = {view.rule.id for view in views if view.rule.id in overridden or _is_loose(view, open_facts)}
     joint = [view for view in views if view.rule.id not in loose]
     reads = {name for view in joint for line in view.shared for name in line.reads}
-    names = sorted(reads & open_facts.values.keys())  # Their joint values tell which of these rules can hold together.
+    names = sorted(reads & open_facts.values.keys())  # Their joint values decide which rules can hold together.
     if combinations(names, open_facts) > MOST_COMBINATIONS:
-        loose |= {view.rule.id for view in joint if True in truths_of(view.shared, facts, open_facts)}
+        loose |= {view.rule.id for view in joint if True in truth_values_of(view.shared, facts, open_facts)}
         return (frozenset(),), frozenset(loose)
     firings = set()
     for overlay in overlays(names, open_facts):
         seen = laid_over(facts, reads, overlay)
         firings.add(frozenset(v.rule.id for v in joint if all(line.test(seen) is True for line in v.shared)))
-    may_hold = {v.rule.id for v in views if v.rule.id in loose and True in truths_of(v.shared, facts, open_facts)}
+    may_hold = {v.rule.id for v in views if v.rule.id in loose and True in truth_values_of(v.shared, facts, open_facts)}
     return tuple(sorted(firings, key=sorted)), frozenset(may_hold)
 
 

@@ -24,9 +24,9 @@ from whichgpu.engine.rules import (
     facts_read,
     overriders,
     parse_condition,
+    read_jointly,
     representatives,
     rows_above,
-    tangled,
 )
 
 
@@ -153,7 +153,7 @@ def written_constants(view: RuleView, fact: str) -> tuple[tuple[Expr, frozenset[
 def line_of(expr: Expr) -> Line:
     """A condition prepared for the interview."""
     reads = frozenset(facts_read(expr))
-    return Line(expr, compile_expr(expr), reads, tangled(expr), any("." in name for name in reads))
+    return Line(expr, compile_expr(expr), reads, read_jointly(expr), any("." in name for name in reads))
 
 
 def _views(views: Mapping[str, RuleView], rules: Iterable[Rule]) -> tuple[RuleView, ...]:

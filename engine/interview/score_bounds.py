@@ -1,7 +1,7 @@
-"""Whether another plan can still take the front-runner's place, over all joint answers to what is open.
+"""Whether another plan can still take the leading plan's place, over all joint answers to what is open.
 
 The choice goes by tier, then by dominance, then (where an objective is stated) by merit, then by score; where none is
-stated, an equal that outweighs the front-runner stands in for it. A rival is no threat if, whatever is answered, it
+stated, an equal that outweighs the leading plan stands in for it. A plan is no challenger if, whatever is answered, it
 stands in a lower tier, or is beaten by a plan that is sure to stay, or lies outside the share of the best merit, or has
 fewer points, or has the answer for its own stand-in.
 """
@@ -26,28 +26,28 @@ _TIER_POINTS = 6.0
 _ROUNDING = 1e-9
 
 
-class Threat(Struct, frozen=True):
-    """A plan that could take the front-runner's place, and the askable facts that could bring it about."""
+class Challenger(Struct, frozen=True):
+    """A plan that could take the leading plan's place, and the askable facts that could bring it about."""
 
     plan: str
     causes: Mapping[str, float]  # askable fact -> points that it could move
 
 
 class ScoreBounds(Struct, frozen=True):
-    """What stands between the front-runner and a final choice."""
+    """What stands between the leading plan and a final choice."""
 
-    threats: tuple[Threat, ...] = ()
-    heirs: tuple[Threat, ...] = ()  # other splits of the same GPUs: the answer stays if the verdict does
-    narrowest: float | None = None  # the least by which the front-runner stays ahead of a rival of its standing
+    challengers: tuple[Challenger, ...] = ()
+    other_splits: tuple[Challenger, ...] = ()  # other splits of the same GPUs: the answer stays if the verdict does
+    narrowest: float | None = None  # the least lead over another plan of the same tier
     moves: Mapping[str, float] = msgspec.field(
         default_factory=dict
-    )  # points that each askable fact could move for any rival
+    )  # points that each askable fact could move for any other plan
     read: frozenset[str] = frozenset()  # askable facts that waiting rules of preference read
 
 
 @dataclass(slots=True)
 class Field:
-    """The plans that may take part, with what may put each out."""
+    """The plans that may take part, with what may eliminate each."""
 
     leader: Entrant
     others: Sequence[Entrant]
@@ -58,7 +58,7 @@ class Field:
     load_qps: float | None = None  # the requests a second that come, where that is stated
     order: Precedence = field(init=False)
     _window: float = field(init=False)
-    _settled: dict[str, float] = field(default_factory=dict)
+    _fixed: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Find the merit beyond which no plan can be the answer."""
@@ -68,12 +68,12 @@ class Field:
 
     def bounds(self) -> ScoreBounds:
         """Which plans could take the leader's place."""
-        threats: list[Threat] = [*self._ruling_out()]
-        heirs: list[Threat] = []
+        challengers: list[Challenger] = [*self._ruling_out()]
+        other_splits: list[Challenger] = []
         narrowest: float | None = None
         moves: dict[str, float] = {}
         for other in self.others:
-            above, level = self.order.against(self.leader, other)
+            above, level = self.order.tiers.against(self.leader, other)
             gains: dict[str, float] = {}
             overtakes = level and other.merits[0] <= self._window
             if overtakes:
@@ -82,65 +82,76 @@ class Field:
                 narrowest = -lead if narrowest is None else min(narrowest, -lead)
                 for cause, gain in gains.items():
                     moves[cause] = max(moves.get(cause, 0.0), gain)
-            if not (above or overtakes) or self._is_no_rival(other):
+            if not (above or overtakes) or self._is_no_challenger(other):
                 continue
             causes = self._standing_causes(other)
             if overtakes:
                 causes |= self._merit_causes(other)
-            threat = self._threat(other, causes, gains if overtakes else None)
-            (heirs if self._same_answer(other) else threats).append(threat)
+            challenger = self._challenger(other, causes, gains if overtakes else None)
+            (other_splits if self._same_answer(other) else challengers).append(challenger)
         return ScoreBounds(
-            tuple(sorted(threats, key=lambda threat: threat.plan)),
-            tuple(sorted(heirs, key=lambda threat: threat.plan)),
+            tuple(sorted(challengers, key=lambda challenger: challenger.plan)),
+            tuple(sorted(other_splits, key=lambda challenger: challenger.plan)),
             narrowest,
             moves,
             self.comparer.groups.causes,
         )
 
-    def _ruling_out(self) -> Iterator[Threat]:
+    def _ruling_out(self) -> Iterator[Challenger]:
         """The plans that could rule the leader out or stand in for it, or be far better by merit."""
         for other in self.order.beating(self.leader):
             if self.order.beats(other, self.leader)[0]:
-                yield self._threat(other, self.order.tier_causes(self.leader, other))
+                yield self._challenger(other, self.order.tiers.causes(self.leader, other))
         yield from self._with_room()
         if not self.objective.stated:
             yield from self._standing_in()
             return
         share = (1 + self.objective.preference_share) * (1 + _ROUNDING)
         for other in self.others:
-            if other.merits[0] * share >= self.leader.merits[1] or not self.order.against(self.leader, other)[1]:
+            if other.merits[0] * share >= self.leader.merits[1] or not self.order.tiers.against(self.leader, other)[1]:
                 continue
             if not self._just_met_beside_the_leader(other) and not self.order.surely_beaten(other):
-                yield self._threat(other, self._standing_causes(other) | self._open_merit(other, self.leader))
+                yield self._challenger(other, self._standing_causes(other) | self._open_merit(other, self.leader))
 
-    def _with_room(self) -> Iterator[Threat]:
+    def _with_room(self) -> Iterator[Challenger]:
         """The plans with room that could be preferred to a leader without."""
         if self.leader.roomy:
             return
         for other in self.others:
             near = other.roomy and other.merits[0] <= self._most_for_room(self.leader.merits[1])
-            if near and self.order.against(self.leader, other)[1] and not self.order.surely_beaten(other):
-                yield self._threat(other, self._standing_causes(other) | self._open_merit(other, self.leader))
+            if near and self.order.tiers.against(self.leader, other)[1] and not self.order.surely_beaten(other):
+                yield self._challenger(other, self._standing_causes(other) | self._open_merit(other, self.leader))
 
     def _just_met_beside_the_leader(self, other: Entrant) -> bool:
         """Whether a plan without room is passed over for the leader, or for another with room that costs less."""
         taken = self.stand_in or self.leader
-        return self.leader.roomy and not other.roomy and taken.merits[1] <= self._most_for_room(other.merits[0])
+        if not self.leader.roomy or other.roomy or self._dearer_for_room(other):
+            return False
+        return taken.merits[1] <= self._most_for_room(other.merits[0])
+
+    def _dearer_for_room(self, other: Entrant) -> bool:
+        """Whether the leader costs more than room may, where only time was asked for."""
+        mine, its = self.leader.judged.measures.cost, other.judged.measures.cost
+        if self.objective.cost_exponent or mine is None or its is None:
+            return False
+        return mine > its * (1 + self.objective.guide_hour_share)
 
     def _most_for_room(self, merit: float) -> float:
         """The merit up to which a plan with room is preferred to one without."""
         return merit * (1 + self.objective.room_share) * (1 + _ROUNDING)
 
-    def _threat(self, other: Entrant, causes: frozenset[str], gains: Mapping[str, float] | None = None) -> Threat:
-        """A plan as a threat: the facts behind it, and what may put it out, each with the points that it could move."""
+    def _challenger(
+        self, other: Entrant, causes: frozenset[str], gains: Mapping[str, float] | None = None
+    ) -> Challenger:
+        """A plan as a challenger: the facts behind it or its elimination, each with the points that it could move."""
         weights = dict.fromkeys(causes | self.leaving.get(other.id, frozenset()), _TIER_POINTS)
         for cause, gain in (gains or {}).items():
             weights[cause] = weights.get(cause, 0.0) + gain
-        return Threat(other.id, weights)
+        return Challenger(other.id, weights)
 
     def _standing_causes(self, other: Entrant) -> frozenset[str]:
         """The facts that could change how a plan stands beside the leader, or whether it is beaten."""
-        return self.order.tier_causes(self.leader, other) | self.order.beating_causes(other)
+        return self.order.tiers.causes(self.leader, other) | self.order.beating_causes(other)
 
     def _same_answer(self, other: Entrant) -> bool:
         answer = self.stand_in or self.leader
@@ -149,11 +160,11 @@ class Field:
 
     # Standing in, where no objective is stated.
 
-    def _is_no_rival(self, other: Entrant) -> bool:
+    def _is_no_challenger(self, other: Entrant) -> bool:
         """Whether a plan that comes before the leader by tier or points is not the answer all the same."""
         return (
             other is self.stand_in
-            or (self._just_met_beside_the_leader(other) and self.order.always_level(self.leader, other))
+            or (self._just_met_beside_the_leader(other) and self.order.tiers.always_same(self.leader, other))
             or self.order.surely_beaten(other)
             or self.order.surely_passed_over(other)
             or self._has_the_answer_for_stand_in(other)
@@ -167,26 +178,28 @@ class Field:
                 return sure and other is (self.stand_in or self.leader)
         return False
 
-    def _standing_in(self) -> Iterator[Threat]:
+    def _standing_in(self) -> Iterator[Challenger]:
         """The plans that could come to stand in for the leader, or cease to, or take its place as its card's plan."""
         for other in self.order.outweighing(self.leader):
             may, sure = self.order.outweighs(other, self.leader)
             if other is self.stand_in and sure:
                 break  # Those behind it never come to it.
             if may:
-                causes = self.order.tier_causes(self.leader, other)
+                causes = self.order.tiers.causes(self.leader, other)
                 if not sure and other.judged.ranked.plan.count < self.leader.judged.ranked.plan.count:
                     causes |= self._named_count_causes()
-                yield self._threat(other, causes)
+                yield self._challenger(other, causes)
         if self.stand_in is None:
             return
-        for mate in self.order.mates(self.leader):
-            equals = self.order.outweighing(mate)
-            if self.order.against(self.leader, mate)[1] and not any(self.order.outweighs(e, mate)[1] for e in equals):
-                yield self._threat(mate, self._standing_causes(mate))
+        for sibling in self.order.same_card(self.leader):
+            equals = self.order.outweighing(sibling)
+            if self.order.tiers.against(self.leader, sibling)[1] and not any(
+                self.order.outweighs(e, sibling)[1] for e in equals
+            ):
+                yield self._challenger(sibling, self._standing_causes(sibling))
 
     def _named_count_causes(self) -> frozenset[str]:
-        """The facts that could put out plans in counts that guides name: fewer GPUs are enough beside those."""
+        """The facts that could eliminate plans in counts that guides name: fewer GPUs are enough beside those."""
         named = (entry.id for entry in self.others if entry.judged.count_bands)
         return frozenset().union(*(self.leaving.get(plan, frozenset()) for plan in named))
 
@@ -199,18 +212,18 @@ class Field:
         pool = (self.leader, *filter(self._stays_in_the_pool, self.others))
         # Beside plans with room those without do not count.
         best = min(entry.merits[1] for entry in pool if entry.roomy or not self.leader.roomy)
-        return best * (1 + self.objective.preference_share) * (1 + _ROUNDING)
+        return best * (1 + self.objective.widest_share) * (1 + _ROUNDING)
 
     def _stays_in_the_pool(self, entry: Entrant) -> bool:
         """Whether a plan is compared with the leader by merit, whatever is answered."""
         if entry.id in self.leaving or entry.merits[1] >= self.leader.merits[1]:
             return False
-        if not self.order.always_level(self.leader, entry):
+        if not self.order.tiers.always_same(self.leader, entry):
             return False
         return not any(self.order.beats(other, entry)[0] for other in self.order.beating(entry))
 
     def _merit_causes(self, other: Entrant) -> frozenset[str]:
-        """The askable facts on which it hangs whether a plan outside the share of the best merit stays there."""
+        """The askable facts that decide whether a plan outside the share of the best merit stays there."""
         standing = other.judged.standing
         if not self.objective.stated or standing.eligible:
             return frozenset()
@@ -225,7 +238,7 @@ class Field:
         return causes | self._open_merit(other, best)
 
     def _open_merit(self, *entries: Entrant) -> frozenset[str]:
-        """The facts that could put out plans, where one of these has a merit that hangs on who is left."""
+        """The facts that could eliminate plans, where one of these has a merit that depends on which are left."""
         if all(entry.merits[0] == entry.merits[1] for entry in entries):
             return frozenset()
         return frozenset().union(*self.leaving.values())
@@ -235,7 +248,7 @@ class Field:
     def _lead(self, other: Entrant) -> tuple[float, dict[str, float]]:
         """The largest lead that a plan may have over the leader, and how many points each open fact could move."""
         leader, groups = self.leader, self.comparer.groups
-        lead = other.best_terms - leader.worst_terms + self._settled_points(other) - self._settled_points(leader)
+        lead = other.best_terms - leader.worst_terms + self._fixed_points(other) - self._fixed_points(leader)
         gains: dict[str, float] = {}
         for group in groups.scores:
             least, most = self.comparer.lead(group, leader, other)
@@ -249,11 +262,11 @@ class Field:
                 gains[cause] = gains.get(cause, 0.0) + open_terms
         return lead, gains
 
-    def _settled_points(self, entry: Entrant) -> float:
+    def _fixed_points(self, entry: Entrant) -> float:
         """The points of a plan for reasons for which no rule waits."""
-        if entry.id not in self._settled:
+        if entry.id not in self._fixed:
             waiting = {group.name for group in self.comparer.groups.scores}
-            self._settled[entry.id] = sum(
+            self._fixed[entry.id] = sum(
                 counted(points) for reason, points in sorted(entry.standing.items()) if reason not in waiting
             )
-        return self._settled[entry.id]
+        return self._fixed[entry.id]

@@ -1,4 +1,4 @@
-"""How sure the answer is: in how many of the ways in which the open facts could turn out it stays what it is."""
+"""How sure the answer is: in how many samples of what the open facts may be it stays what it is."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from whichgpu.engine.plans import Plan
 from whichgpu.engine.rules import FactDef, probing, spread
 
 
-#: In so many ways the open facts are filled in, each a decision that is waited for. The share of them that keep the
-#: answer is then within 31 points of that of all ways at 95 percent, enough to tell nearly sure from open.
-WAYS = 10
+#: So many samples of the open facts are decided, each while a person waits. The share of them that keep the answer is
+#: then within 31 points of the share over all their values at 95 percent, enough to distinguish nearly sure from open.
+SAMPLES = 10
 #: At most so many are drawn for each that is decided: facts drawn one by one may contradict each other.
 _TRIES = 3
-#: Where GPU and count stay in this share of ways, the answer may be taken (``benchmarks/interview.py`` measures it).
+#: Where GPU and count stay in this share of samples, the answer may be taken (``benchmarks/interview.py`` measures it).
 LIKELY = 0.75
 #: At most so many values of one number are drawn: the plans are made anew for each.
 _MOST_VALUES = 4
@@ -31,22 +31,22 @@ _UNKNOWN = 0.15
 
 
 class Sureness(Struct, frozen=True):
-    """Of ``of`` ways in which what is open could turn out: in how many GPU and count stay, and the verdict as well."""
+    """Of ``of`` samples of what is open: in how many GPU and count stay, and in how many the verdict as well."""
 
     of: int
     plan_stays: int
     all_stays: int
-    rival: tuple[str | None, int | None] | None = None  # GPU and count of the most frequent other answer
+    runner_up: tuple[str | None, int | None] | None = None  # GPU and count of the most frequent other answer
 
     @property
     def likely(self) -> bool:
-        """Whether the GPUs are settled as far as one can tell without asking on."""
+        """Whether the GPUs are likely to stay whatever else is answered."""
         return self.plan_stays >= LIKELY * self.of
 
 
 @dataclass(slots=True)
 class _Chosen:
-    """What is chosen in one way."""
+    """What is chosen on one sample."""
 
     probed: Probed
     verdict: Value | None = None  # on renting and owning, once it was asked
@@ -63,8 +63,8 @@ class _Chosen:
 
 
 @dataclass(slots=True)
-class Ways:
-    """Fills in what is open, the same way at every step, and decides; remembers what it decided."""
+class AnswerSamples:
+    """Fills in what is open, the same at every step, and decides; remembers what it decided."""
 
     advisor: Advisor
     context: DecisionContext  # may keep plans from one variation to the next
@@ -83,25 +83,25 @@ class Ways:
         found: list[_Chosen] = []
         mine = base.gpu, base.count
         names = [name for name in open_names if self.values.get(name)]
-        for way in range(_TRIES * WAYS if names else 0):
-            chosen = self._choice({**given, **self._drawn(way, names)})
+        for sample in range(_TRIES * SAMPLES if names else 0):
+            chosen = self._choice({**given, **self._drawn(sample, names)})
             if chosen is not None:
                 found.append(chosen)
-                if len(found) == WAYS:
+                if len(found) == SAMPLES:
                     break
         if not found:
             return Sureness(1, 1, 1)
         same = [chosen for chosen in found if chosen.gpus == mine]
-        rivals = Counter(chosen.gpus for chosen in found if chosen.gpus[0] is not None and chosen.gpus != mine)
-        rival = rivals.most_common(1)[0][0] if rivals else None
+        others = Counter(chosen.gpus for chosen in found if chosen.gpus[0] is not None and chosen.gpus != mine)
+        runner_up = others.most_common(1)[0][0] if others else None
         verdicts = [self._verdict(chosen) for chosen in same]
-        return Sureness(len(found), len(same), verdicts.count(base.procurement), rival)
+        return Sureness(len(found), len(same), verdicts.count(base.procurement), runner_up)
 
-    def _drawn(self, way: int, names: Sequence[str]) -> dict[str, Value]:
-        """What each fact is in one way. It hangs on the way and the fact alone: an answer leaves the rest as it was."""
+    def _drawn(self, sample: int, names: Sequence[str]) -> dict[str, Value]:
+        """What each fact is in one sample; it depends on the two alone: an answer leaves the rest as it was."""
         drawn = {}
         for name in names:
-            chance = random.Random(f"{way} {name}")  # noqa: S311 - a fixed sample, and no secret
+            chance = random.Random(f"{sample} {name}")  # noqa: S311 - a fixed sample, and no secret
             if chance.random() >= _UNKNOWN:
                 drawn[name] = chance.choice(self.values[name])
         return drawn

@@ -19,7 +19,7 @@ _MOST_RULES = 6
 
 
 class Effect(Struct, frozen=True):
-    """One possible answer: what it leads to, and which GPUs it puts out or lets in."""
+    """One possible answer: what it leads to, and which GPUs it eliminates or lets in."""
 
     value: Value
     answer: Answered | None  # None: it contradicts what was said
@@ -101,8 +101,8 @@ def missing_answers(interviewer: Interviewer, state: State) -> tuple[Missing, ..
     base = answered(outcome)
     found = []
     for fact in state.unknown:
-        settled = outcome.intake.resolved.get(fact)
-        assumed = settled.claim.value if settled is not None else None
+        known = outcome.intake.resolved.get(fact)
+        assumed = known.candidate.value if known is not None else None
         tried = ((effect.value, effect.answer) for effect in effects_of(interviewer, state, fact))
         changes = tuple((value, other) for value, other in tried if other is not None and other != base)
         found.append(Missing(fact, assumed, changes))

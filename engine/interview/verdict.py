@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from whichgpu.engine.advisor import compared_facts
 from whichgpu.engine.core import Facts, Value
 from whichgpu.engine.interview.partial_plans import Watched
-from whichgpu.engine.interview.possible_outcomes import ALWAYS, OpenFacts, Truths, truths_of
+from whichgpu.engine.interview.possible_outcomes import ALWAYS, OpenFacts, TruthValues, truth_values_of
 from whichgpu.engine.interview.rule_index import VERDICT, ProcurementRules, RuleIndex, RuleView, written_constants
 from whichgpu.engine.plans import Plan
 from whichgpu.engine.rules import evaluate
@@ -25,7 +25,7 @@ NONE_GIVEN = "undecided"
 #: Up to so many joint values of what is open the comparison of costs is computed for each; of more, for a sample.
 _MOST_COMPARISONS = 64
 _SAMPLED = 48
-#: So many decades beyond the values that rules tell apart a number is tried.
+#: So many decades beyond the values that rules distinguish a number is tried.
 _DECADES = 2
 
 
@@ -33,11 +33,11 @@ class Verdicts(Struct, frozen=True):
     """The verdicts that some completion could bring, and the askable facts on which it depends."""
 
     possible: frozenset[Value]
-    causes: Mapping[str, float] = field(default_factory=dict)  # askable fact -> how much its answer would tell, in nats
+    causes: Mapping[str, float] = field(default_factory=dict)  # askable fact -> what its answer would reveal, in nats
     entropy: float = 0.0  # of the verdict over the sample, in nats
 
     @property
-    def settled(self) -> bool:
+    def certain(self) -> bool:
         """Whether only one is left."""
         return len(self.possible) == 1
 
@@ -142,21 +142,21 @@ def _opened(
 
 
 def verdicts_of(rule_index: RuleIndex, compared: Comparison) -> Verdicts:
-    """The verdicts that may come of what is known, and how much each open fact would tell of them.
+    """The verdicts that may come of what is known, and how much each open fact would reveal of them.
 
-    A fact tells what its value takes off the entropy of the verdict over the sample.
+    A fact reveals what its value takes off the entropy of the verdict over the sample.
     """
     facts, open_facts, procurement_rules = compared.facts, compared.open_facts, rule_index.procurement_rules
-    truths = {view.rule.id: truths_of(view.lines, facts, open_facts) for view in procurement_rules.views}
-    possible = _possible(procurement_rules, truths, facts, open_facts)
+    truth_values = {view.rule.id: truth_values_of(view.lines, facts, open_facts) for view in procurement_rules.views}
+    possible = _possible(procurement_rules, truth_values, facts, open_facts)
     if len(possible) == 1:
         return Verdicts(possible)
-    waiting = [view for view in procurement_rules.views if {True} < truths[view.rule.id]]
+    waiting = [view for view in procurement_rules.views if {True} < truth_values[view.rule.id]]
     # The askable facts behind rules that wait, with how many wait for each.
     waited_for = Counter(cause for view in waiting for cause in open_facts.behind(view.reads))
     entropy = _entropy(Counter(draw.verdict for draw in compared.draws))
-    told = {name: entropy - _left(name, compared.draws) + rules / 1000 for name, rules in waited_for.items()}
-    return Verdicts(possible, told, entropy)
+    gains = {name: entropy - _left(name, compared.draws) + rules / 1000 for name, rules in waited_for.items()}
+    return Verdicts(possible, gains, entropy)
 
 
 def _left(name: str, draws: Sequence[Draw]) -> float:
@@ -173,15 +173,15 @@ def _entropy(found: Counter[Value]) -> float:
 
 def _verdict(procurement_rules: ProcurementRules, facts: Facts) -> Value:
     """The verdict where nothing is open."""
-    truths = {view.rule.id: truths_of(view.lines, facts, _NOTHING_OPEN) for view in procurement_rules.views}
-    return next(iter(sorted(_possible(procurement_rules, truths, facts, _NOTHING_OPEN), key=str)))
+    truth_values = {view.rule.id: truth_values_of(view.lines, facts, _NOTHING_OPEN) for view in procurement_rules.views}
+    return next(iter(sorted(_possible(procurement_rules, truth_values, facts, _NOTHING_OPEN), key=str)))
 
 
 _NOTHING_OPEN = OpenFacts()
 
 
 def _possible(
-    procurement_rules: ProcurementRules, truths: Mapping[str, Truths], facts: Facts, open_facts: OpenFacts
+    procurement_rules: ProcurementRules, truth_values: Mapping[str, TruthValues], facts: Facts, open_facts: OpenFacts
 ) -> frozenset[Value]:
     """The verdicts that may come of these facts.
 
@@ -193,23 +193,23 @@ def _possible(
     winners = [
         view
         for view in procurement_rules.views
-        if True in truths[view.rule.id] and not _beaten(view, procurement_rules, truths)
+        if True in truth_values[view.rule.id] and not _beaten(view, procurement_rules, truth_values)
     ]
     possible: set[Value] = set()
     for view in winners:
         for expr, reads in written_constants(view, VERDICT):
             value = None if open_facts.hides(reads) else evaluate(expr, facts)
             possible.add(f"whatever {view.rule.id} says" if value is None else value)
-    if not any(truths[view.rule.id] == ALWAYS for view in winners):
+    if not any(truth_values[view.rule.id] == ALWAYS for view in winners):
         possible.add(NONE_GIVEN)
     return frozenset(possible)
 
 
-def _beaten(view: RuleView, procurement_rules: ProcurementRules, truths: Mapping[str, Truths]) -> bool:
+def _beaten(view: RuleView, procurement_rules: ProcurementRules, truth_values: Mapping[str, TruthValues]) -> bool:
     """Whether a rule that is sure to stand comes before this one."""
-    if any(truths[name] == ALWAYS for name in procurement_rules.earlier[view.rule.id]):
+    if any(truth_values[name] == ALWAYS for name in procurement_rules.earlier[view.rule.id]):
         return True
     return any(
-        truths[name] == ALWAYS and not any(True in truths[row] for row in procurement_rules.earlier[name])
+        truth_values[name] == ALWAYS and not any(True in truth_values[row] for row in procurement_rules.earlier[name])
         for name in procurement_rules.above[view.rule.id]
     )

@@ -31,7 +31,13 @@ from .costs.procurement import (
 )
 from .costs.provenance import cost_grounds as cost_grounds
 from .costs.purchase import SourcedAmount as SourcedAmount, owned_form as owned_form
-from .costs.spending import count_owned as count_owned, owned_gpus as owned_gpus, paid_idle as paid_idle
+from .costs.spending import (
+    RENTED_INSTEAD as RENTED_INSTEAD,
+    busy_share as busy_share,
+    count_owned as count_owned,
+    owned_gpus as owned_gpus,
+    paid_idle as paid_idle,
+)
 from .costs.thresholds import (
     Threshold as Threshold,
     ThresholdSays as ThresholdSays,
@@ -39,7 +45,11 @@ from .costs.thresholds import (
     thresholds_disagree as thresholds_disagree,
 )
 from .costs.usage import usage_of as usage_of
-from .fit_suggestions import Relief as Relief, Step as Step, relief_of as relief_of
+from .fit_suggestions import (
+    FitSuggestions as FitSuggestions,
+    Step as Step,
+    fit_suggestions_of as fit_suggestions_of,
+)
 from .formulas import plan_formulas as plan_formulas, procurement_formulas as procurement_formulas
 from .gate import (
     Refusal as Refusal,

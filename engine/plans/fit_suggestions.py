@@ -26,7 +26,7 @@ class Step(Struct, frozen=True):
     speed_ratio: float | None
 
 
-class Relief(Struct, frozen=True):
+class FitSuggestions(Struct, frozen=True):
     """Changes, cheapest first, for one GPU. ``together`` are the first ones that fit when made all at once."""
 
     gpu: Gpu
@@ -34,7 +34,7 @@ class Relief(Struct, frozen=True):
     together: tuple[Step, ...]  # memory and speed with all changes up to this one; empty where one alone suffices
 
 
-def relief_of(plan: Plan, maker: PlanMaker) -> Relief | None:
+def fit_suggestions_of(plan: Plan, maker: PlanMaker) -> FitSuggestions | None:
     """What would make the job of a plan fit its GPU, or the next smaller one if it fits; None where memory is unknown.
 
     The layout stays that of the plan, so that only what is named changes.
@@ -57,7 +57,7 @@ def relief_of(plan: Plan, maker: PlanMaker) -> Relief | None:
             steps.append(step)
     swift = [step for step in steps if step.remedy.id != "offload"]
     alone = any(step.fits for step in swift)
-    return Relief(gpu, tuple(steps), () if alone else _together(swift, maker, gpu, plan.layout, rate))
+    return FitSuggestions(gpu, tuple(steps), () if alone else _together(swift, maker, gpu, plan.layout, rate))
 
 
 def _next_smaller(plan: Plan, maker: PlanMaker) -> Gpu | None:
@@ -104,13 +104,13 @@ def _together(steps: list[Step], maker: PlanMaker, gpu: Gpu, layout: Layout, rat
 
 
 def _rate(maker: PlanMaker, gpu: Gpu, layout: Layout) -> float | None:
-    """Tokens or samples per second of a job, whether it fits or not."""
-    if not maker.job.training:
-        # A server that does not hold all requests lets some of them wait; that is not what a change is judged by.
-        columns, place = maker.columns_with(gpu)
-        found = columns.speed(np.array([place]), columns_of([layout]), np.array([np.nan]))
-        return float(np.nan_to_num(rate_of(found))[0]) or None
-    speed, _ = maker.speed(gpu, layout)
-    if speed is None:
-        return None
-    return speed.values.get("tokens_per_s") or speed.values.get("samples_per_s")
+    """Tokens or samples per second of a job, whether it fits or not.
+
+    A training step is timed with the micro-batch that its memory is computed for, not with the largest that fits: a
+    change that makes room is not faster for it. A server that does not hold all requests lets some of them wait; that
+    is not what a change is judged by.
+    """
+    columns, place = maker.columns_with(gpu)
+    batch = float(maker.job.micro_batch) if maker.job.training else np.nan
+    found = columns.speed(np.array([place]), columns_of([layout]), np.array([batch]))
+    return float(np.nan_to_num(rate_of(found))[0]) or None

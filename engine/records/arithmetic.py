@@ -32,8 +32,7 @@ EXPRESSIONS = (
     ("price_age_days", "max(0, decided_day - price_day)"),
     ("score", "sum(points)"),
 )
-#: Numbers that nobody computed: how the planner laid a plan out, how few GPUs it found to do, and what it sets in place
-#: of what is settled.
+#: Numbers that no formula computes: how the planner laid a plan out, how few GPUs it found to do, and what it fixes.
 _CHOSEN_BY = frozenset({"plans.layout", "sizing.job", "candidates"})
 
 

@@ -110,7 +110,7 @@ def answer_request() -> None:
 
 
 def _answer(request: Mapping[str, Any]) -> dict[str, Any]:
-    from whichgpu.engine.advisor import load_advisor  # noqa: PLC0415 - after the data's place is settled.
+    from whichgpu.engine.advisor import load_advisor  # noqa: PLC0415 - after the data's place is known.
     from whichgpu.engine.catalogue import ModelSpec, Offer, load_knowledge, with_offers  # noqa: PLC0415
     from whichgpu.engine.records.again import decide_again  # noqa: PLC0415
     from whichgpu.engine.records.plan_lines import plan_lines  # noqa: PLC0415

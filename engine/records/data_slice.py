@@ -76,8 +76,8 @@ def _model_named(knowledge: Knowledge, given: Mapping[str, Any]) -> str | None:
 def digests_of(rulebook: Rulebook, verdicts: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """The digest of every rule that fired, was overridden or stayed undecided, by its id."""
     known = {rule.id: rule for rule in rulebook.rules}
-    told = sorted({entry["id"] for entry in verdicts if entry["verdict"] != "not_fired"} & known.keys())
-    return {name: rule_digest(known[name]) for name in told}
+    listed = sorted({entry["id"] for entry in verdicts if entry["verdict"] != "not_fired"} & known.keys())
+    return {name: rule_digest(known[name]) for name in listed}
 
 
 def _layers(advisor: Advisor) -> Iterator[JsonObject]:

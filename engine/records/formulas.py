@@ -7,17 +7,17 @@ formulas, an input of the plan, a figure of the trace, or a constant. Each text 
 from __future__ import annotations
 
 import itertools
-import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from whichgpu.engine.advisor import DecisionFormulas
 from whichgpu.engine.core import Traced, plain_number
 from whichgpu.engine.records.evaluation import SOLVED, agree
+from whichgpu.engine.records.formula_graph import Element, FormulaGraph
 
 
 #: What a number is counted in, by the last word of its name.
@@ -58,7 +58,7 @@ class FormulaTexts:
     def __init__(self) -> None:
         self.texts: list[str] = []
         self.constants: dict[str, dict[str, Any]] = {}
-        self.graph = _Graph()
+        self.graph = FormulaGraph()
         self._numbers: dict[str, int] = {}
 
     def of_plan(
@@ -100,10 +100,6 @@ class FormulaTexts:
         raise AssertionError
 
 
-#: One number of a node, by the id of the node and the number's place in its column; or a number in the code as text.
-_Element = tuple[int, int] | str
-
-
 class _PlanTexts:
     """Writes the texts of one plan."""
 
@@ -112,8 +108,8 @@ class _PlanTexts:
         self._taken = taken
         self._graph = texts.graph
         self._stated = stated
-        self._written: dict[_Element, str] = {}
-        self._uses: dict[_Element, int] = {}
+        self._written: dict[Element, str] = {}
+        self._uses: dict[Element, int] = {}
         self.parts: dict[str, int] = {}
         self.inputs: dict[str, float] = {}
         self.zeros: dict[str, int] = {}
@@ -135,11 +131,11 @@ class _PlanTexts:
                 self.zeros[self._written[element]] = self._texts.number(self._text_of(elements[element][0]))
         return self._text_of(first)
 
-    def _children_first(self, whole: _Element) -> dict[tuple[int, int], list[_Element]]:
+    def _children_first(self, whole: Element) -> dict[tuple[int, int], list[Element]]:
         """What a figure was made of and is not written yet, each after all that it was made of itself."""
-        found: dict[tuple[int, int], list[_Element]] = {}
-        waiting: list[tuple[_Element, list[_Element] | None]] = [(whole, None)]
-        opened, written, uses = set[_Element](), self._written, self._uses
+        found: dict[tuple[int, int], list[Element]] = {}
+        waiting: list[tuple[Element, list[Element] | None]] = [(whole, None)]
+        opened, written, uses = set[Element](), self._written, self._uses
         while waiting:
             element, operands = waiting.pop()
             if isinstance(element, str):
@@ -155,10 +151,10 @@ class _PlanTexts:
                     waiting.append((operand, None))
         return found
 
-    def _text_of(self, element: _Element) -> str:
+    def _text_of(self, element: Element) -> str:
         return element if isinstance(element, str) else self._written[element]
 
-    def _write(self, element: tuple[int, int], operands: list[_Element]) -> str:
+    def _write(self, element: tuple[int, int], operands: list[Element]) -> str:
         node = self._graph.node(element)
         if not node.operation:
             return self._leaf(node, element[1])
@@ -187,96 +183,6 @@ class _PlanTexts:
 #: Longer expressions that are used more than once are written once.
 _LONG = 8
 _ATOM = re.compile(r"[A-Za-z_][\w.]*|[\d.e+-]+")
-
-
-class _Graph:
-    """The numbers that others were made of; how columns lie to each other is told once for each."""
-
-    def __init__(self) -> None:
-        self._seen: dict[int, _Column] = {}
-
-    def node(self, element: tuple[int, int]) -> Traced:
-        """The node that a number belongs to."""
-        return self._seen[element[0]].node
-
-    def element(self, node: Any, place: int) -> _Element:
-        """A number of a node, past all that only moves numbers or chooses between them."""
-        while isinstance(node, Traced):
-            column = self._column(node)
-            which, at = (-1, 0) if column.moved is None else column.moved[place]
-            if which < 0:
-                return id(node), place
-            node, place = node.operands[which], at
-        return _literal(node.ravel()[place] if isinstance(node, np.ndarray) else node)
-
-    def operands(self, element: tuple[int, int]) -> list[_Element]:
-        """The numbers that one was made of."""
-        place = element[1]
-        column = self._seen[element[0]]
-        used = column.node.operands[:1] if column.node.operation == "solved" else column.node.operands
-        return [
-            self.element(operand, place if places is None else places[place])
-            for operand, places in zip(used, column.places, strict=False)
-        ]
-
-    def _column(self, node: Traced) -> _Column:
-        known = self._seen.get(id(node))
-        if known is None:
-            known = self._seen[id(node)] = _column_of(node)
-        return known
-
-
-class _Column(NamedTuple):
-    """How the numbers of a node lie to those of its operands."""
-
-    node: Traced  # kept, so that its id is not given again
-    places: list[list[int] | None]  # of each operand, the place of the number that takes part; None: the same
-    moved: list[tuple[int, int]] | None  # for each number the operand that it was taken from, -1 for none, and where
-
-
-def _column_of(node: Traced) -> _Column:
-    shape = np.shape(node.value)
-    size = math.prod(shape)
-    places = [] if node.operation == "take" else [_spread(operand, shape) for operand in node.operands]
-    moved: list[tuple[int, int]] | None = None
-
-    def chosen(which: list[int]) -> list[tuple[int, int]]:
-        return [
-            (one, -1 if one < 0 else at if (there := places[one]) is None else there[at])
-            for at, one in enumerate(which)
-        ]
-
-    if node.operation == "where":
-        moved = chosen(np.where(np.broadcast_to(node.operands[0], shape), 1, 2).ravel().tolist())
-    elif node.operation == "solved":
-        ends = np.ravel(node.places).tolist()
-        moved = chosen([end or -1 for end in ends]) if any(ends) else None
-    elif node.operation == "take":
-        sizes = np.cumsum([np.size(plain_number(operand)) for operand in node.operands])
-        taken = np.ravel(node.places)
-        which = np.searchsorted(sizes, taken, side="right")
-        before = np.concatenate([[0], sizes])
-        moved = list(zip(which.tolist(), (taken - before[which]).tolist(), strict=True))
-    elif node.operation == "=" and not node.name:
-        moved = chosen([0] * size)
-    return _Column(node, places, moved)
-
-
-def _spread(operand: Any, shape: tuple[int, ...]) -> list[int] | None:
-    """For each number of a column the place of an operand's number that takes part; None where it is the same place."""
-    own = np.shape(plain_number(operand))
-    if own == shape:
-        return None
-    places: list[int] = np.broadcast_to(np.arange(math.prod(own)).reshape(own), shape).ravel().tolist()
-    return places
-
-
-def _literal(value: Any) -> str:
-    value = value.item() if isinstance(value, np.generic | np.ndarray) else value
-    return repr(int(value) if isinstance(value, float) and value.is_integer() and abs(value) < _WHOLE else value)
-
-
-_WHOLE = 1e15
 
 
 def _simplified(operation: str, operands: list[str]) -> str:

@@ -30,7 +30,7 @@ def plan_lines(decision: Decision, answer: Mapping[str, Any]) -> list[dict[str, 
         return []
     shown = {plan["id"] for plan in answer["alternatives"]}
     lines = [*_surviving(decision, found, shown), *_rejected(found, answer)]
-    told = {line["id"] for line in lines}
+    listed = {line["id"] for line in lines}
     return lines + [
         _line(
             refusal.plan.id,
@@ -40,7 +40,7 @@ def plan_lines(decision: Decision, answer: Mapping[str, Any]) -> list[dict[str, 
             "; ".join(f"{p.figure}: {p.why}" for p in refusal.problems),
         )
         for refusal in found.refused
-        if refusal.plan.id not in told
+        if refusal.plan.id not in listed
     ]
 
 

@@ -12,7 +12,7 @@ from whichgpu.engine.rules import Rule, evaluate, facts_read
 
 
 class Breach(Struct, frozen=True):
-    """A rule that a recorded decision breaks, or of which that cannot be told without some facts."""
+    """A rule that a recorded decision breaks, or of which that cannot be determined without some facts."""
 
     rule: str
     title: str
@@ -52,7 +52,7 @@ def forbids(rule: Rule) -> bool:
 
 
 def _missing(rule: Rule, facts: Facts) -> tuple[str, ...] | None:
-    """None where the rule does not fire; else the facts without which that cannot be told, none where it does."""
+    """None where the rule does not fire; else the facts without which that cannot be determined, none where it does."""
     missing: set[str] = set()
     for condition in rule.when:
         holds = evaluate(condition.expr, facts)

@@ -137,7 +137,7 @@ def _standing(value: Mapping[str, Any], text: str, trusted: Mapping[str, PublicK
         findings.append(f"the signature in the name of {keys[0].name} is not over this statement")
     if signature and not key_ids(signature):
         findings.append("the signature is no envelope that names a key")
-    elif signature and not keys and stated_subject(signature) != digest:  # So much is told without a key.
+    elif signature and not keys and stated_subject(signature) != digest:  # This needs no key.
         findings.append("the signature is over another statement")
     if findings:
         return Standing("altered", "altered since it was saved", tuple(findings))

@@ -69,7 +69,7 @@ Expression = TypedDict(
     {
         "figure": Annotated[Word, doc("The figure that it gives.")],
         "expression": Annotated[Word, doc("Arithmetic over figures of the same plan, facts and constants.")],
-        "except": Annotated[list[Word], doc("Plans whose figure is another, for a reason told in its trace.")],
+        "except": Annotated[list[Word], doc("Plans whose figure is another, for a reason given in its trace.")],
     },
 )
 
@@ -138,5 +138,5 @@ class SignedRecord(TypedDict):
 
     format: Annotated[Literal["whichgpu.record/2"], doc("The format.")]
     sha256: Annotated[Digest, doc("Over the canonical JSON of the statement.")]
-    signature: Annotated[Signature | None, doc("Who vouches for the statement; null where nobody does.")]
+    signature: Annotated[Signature | None, doc("Who vouches for the statement; null where it is not signed.")]
     statement: Annotated[Statement, doc("What the record states.")]

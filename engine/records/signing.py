@@ -98,7 +98,7 @@ def read_public(text: str, name: str) -> PublicKey:
     """The public key in a PEM text. Raises InputError where there is none."""
     if "PRIVATE KEY" in text:
         fix = "hand out the public one: whichgpu keys show prints it"
-        raise InputError(Problem("private-key", f"{name} holds a private key, which nobody else may have", fix=fix))
+        raise InputError(Problem("private-key", f"{name} holds a private key, which must stay with its owner", fix=fix))
     return PublicKey(name, _crypto().read_public(text, name))
 
 

@@ -22,9 +22,9 @@ from .language.domains import (
     constants_compared as constants_compared,
     drawn as drawn,
     inside as inside,
+    read_jointly as read_jointly,
     representatives as representatives,
     spread as spread,
-    tangled as tangled,
 )
 from .language.parsing import parse_condition as parse_condition
 from .language.texts import format_number as format_number, format_value as format_value, render as render

@@ -75,8 +75,11 @@ def _training(job: Job, layout: Layout) -> Iterator[_Change]:
         yield "micro-batch-1", facts, _with(job, micro_batch=1, gradient_accumulation=steps), layout
     if job.checkpointing != "full":
         yield "checkpoint", {"gradient_checkpointing": "full"}, _with(job, checkpointing="full"), layout
-    if job.optimizer == "adamw" and not job.peft:
+    if job.optimizer == "adamw":
         yield "optimizer-8bit", {"optimizer": "adamw-8bit"}, _with(job, optimizer="adamw-8bit"), layout
+    lower = int(sizing_constants().defaults["lora_rank_lower"].value)
+    if job.peft and job.lora_rank > lower:
+        yield "lower-rank", {"lora_rank": lower}, _with(job, lora_rank=lower), layout
     if job.shape is not None and job.seq_len_tokens >= 1024:
         half = job.seq_len_tokens // 2
         yield "shorter-sequences", {"seq_len_tokens": half}, _with(job, seq_len_tokens=half), layout

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
@@ -31,6 +31,12 @@ _MAPS = TermKind(
     "images x feature-map elements (5.5 M x GMAC^0.6 at the native size, growing with the pixels) x copies x bytes",
     ("images", "gmacs_per_image", "image_px", "native_px", "copies"),
     "Designing Network Design Spaces; copies chosen on six detectron2 runs",
+)
+_PUBLISHED = TermKind(
+    "activations",
+    "images x millions of outputs of its layers at the native size, growing with the pixels x copies x bytes",
+    ("images", "macts_per_image", "image_px", "native_px", "copies"),
+    "the outputs as published for the model; copies as traced (knowledge/sizing.yaml, vision.kept_per_output)",
 )
 _COUNTED = TermKind(
     "activations",
@@ -78,8 +84,24 @@ def network_memory(job: Job, rows: Rows) -> MemoryColumns:
     return _training(job, params_b, rows) if job.training else _inference(job, params_b, rows)
 
 
-def feature_elements(job: Job) -> tuple[float, float, float]:
-    """Feature-map elements of one image, its GMAC at the native size, and that size in pixels."""
+class FeatureMaps(NamedTuple):
+    """What the layers of a network give for one image."""
+
+    elements: float  # for the image at its size
+    gmacs: float  # at the native size
+    macts: float | None  # millions of elements at the native size, where they are published
+    native_px: float
+
+    def part(self, images: Any, px: int, copies: float, size: float) -> PartColumn:
+        """The memory of so many copies of them, in GB."""
+        value = images * self.elements * copies * size / 1e9
+        if self.macts is None:
+            return PartColumn(_MAPS, value, (images, self.gmacs, px, self.native_px, copies))
+        return PartColumn(_PUBLISHED, value, (images, self.macts, px, self.native_px, copies))
+
+
+def feature_maps(job: Job) -> FeatureMaps:
+    """The maps of one image: outputs as published, else as many as networks of so many multiply-adds have."""
     vision = sizing_constants().vision
     model = job.model
     native = vision.native_px.value
@@ -88,8 +110,9 @@ def feature_elements(job: Job) -> tuple[float, float, float]:
     gmacs = model.gmacs_per_image if model is not None else None
     if gmacs is None:
         gmacs = vision.gmacs_per_param_b.value * (job.params_b or 0.0)
-    elements = vision.activations_per_gmac.value * gmacs**vision.activations_exponent.value
-    return elements * _largest_pixels(job) / native**2, gmacs, native
+    macts = model.macts_per_image if model is not None else None
+    elements = 1e6 * macts if macts else vision.activations_per_gmac.value * gmacs**vision.activations_exponent.value
+    return FeatureMaps(elements * _largest_pixels(job) / native**2, gmacs, macts, native)
 
 
 def _largest_pixels(job: Job) -> float:
@@ -134,8 +157,8 @@ def _attended_maps(job: Job, params_b: float, images: Ints, size: float) -> Part
     model = job.model
     if model is None or not params_b or not _ATTENDING.match(model.id):
         return None
-    _, gmacs, native = feature_elements(job)
-    tokens = gmacs / params_b * job.pixels() / native**2
+    maps = feature_maps(job)
+    tokens = maps.gmacs / params_b * job.pixels() / maps.native_px**2
     ratio = sizing_constants().vision.attended_ratio.value
     width = (params_b * 1e9 * ratio / 12.0) ** (1.0 / 3.0)
     layers = width / ratio
@@ -175,12 +198,9 @@ def _inference(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
 def _inference_activation(job: Job, params_b: float, weights: Floats, requests: Ints) -> PartColumn:
     constants = sizing_constants()
     if job.family == "vision":
-        elements, gmacs, native = feature_elements(job)
-        streams = np.maximum(requests, 1)
-        share = constants.vision.live_share.value
         size = 4.0 if job.weight_precision == "fp32" else 2.0
-        value = streams * elements * share * size / 1e9
-        return PartColumn(_MAPS, value, (streams, gmacs, job.image_px, native, share))
+        share = constants.vision.live_share.value
+        return feature_maps(job).part(np.maximum(requests, 1), job.image_px, share, size)
     if job.family == "speech":
         return _heard_cache(job, params_b, requests)
     share = constants.other.activations_share.value
@@ -290,12 +310,11 @@ def _training_activation(job: Job, params_b: float, batch: Ints) -> PartColumn:
         attended = _attended_maps(job, params_b, batch, share)
         if attended is not None:
             return attended
-        elements, gmacs, native = feature_elements(job)
-        copies = constants.vision.kept_per_activation.value
+        maps, vision = feature_maps(job), constants.vision
+        copies = (vision.kept_per_output if maps.macts else vision.kept_per_activation).value
         if job.checkpointing != "none":
             copies *= 0.4
-        value = batch * elements * copies * size / 1e9
-        return PartColumn(_MAPS, value, (batch, gmacs, job.image_px, native, copies))
+        return maps.part(batch, job.image_px, copies, size)
     if job.family == "speech":
         return _heard_maps(job, params_b, batch)
     share = constants.other.activations_share.value

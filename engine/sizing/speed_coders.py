@@ -11,7 +11,7 @@ import numpy as np
 from whichgpu.engine.core import TURNED, Pick
 from whichgpu.engine.sizing.generator_parts import SAME_SIZE, latent_space, nearest, traced_denoiser
 from whichgpu.engine.sizing.generators import generator_of
-from whichgpu.engine.sizing.gpu_table import GpuTable, Peaks
+from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.rows import Floats, Ints
 from whichgpu.engine.sizing.speed_constants import Decoder, speed_constants
@@ -66,20 +66,15 @@ def encoding_s(job: Job, table: GpuTable, which: Ints, passes: Any, pick: Pick) 
     return seconds
 
 
-def convolving(peaks: Peaks, use: Any, pick: Pick) -> Floats:
-    """FLOPs per second of networks of convolutions: ``use`` of the peak, less where products reach less of it."""
-    constants = speed_constants()
-    reached = np.where(peaks.of_fp32, constants.vision.conv_inference_use_fp32.at(pick), use)
-    found: Floats = peaks.flops * reached * np.minimum(1.0, peaks.share / constants.matmul_share["default"].value)
-    return found
-
-
 def decoding_s(job: Job, table: GpuTable, pixels: Any, frames: int, pick: Pick) -> Floats:
     """Seconds in which each GPU decodes one picture or clip: products, then what passes memory between them."""
     decoder = decoder_of(job)
     wide = job.weight_precision == "fp32" or _decodes_wide(job)
     peaks = table.peaks(serving_precisions("fp32" if wide else "bf16"))
-    rate = convolving(peaks, speed_constants().vision.conv_inference_use.at(pick), pick)
+    constants = speed_constants()
+    known = constants.diffusion
+    use = np.where(peaks.of_fp32, known.decoder_use_fp32.at(pick), known.decoder_use.at(pick))
+    rate = peaks.flops * use * np.minimum(1.0, peaks.share / constants.matmul_share["default"].value)
     products = (decoder.flops + decoder.attended * pixels) / rate
     passing = (2.0 if wide else 1.0) * decoder.bytes / table.bandwidth_in_reach(pick)
     found: Floats = frames * pixels * (products + passing)

@@ -145,13 +145,23 @@ class LookupSpeed(FrozenModel):
     full_batch: Banded
 
 
+class MapPasses(FrozenModel):
+    """How often a number that a layer gives passes through memory, by what runs the network."""
+
+    eager: Banded
+    compiled: Banded
+    engine: Banded
+    unstated: Banded
+
+
 class VisionSpeed(FrozenModel):
     """Convolutional and other image networks."""
 
     frames_per_second: Banded
     conv_training_use_fp32: Banded
-    conv_inference_use_fp32: Banded
-    conv_inference_use: Banded
+    conv_share: Banded  # of the rate of large products
+    conv_share_narrow: Banded  # the same in 8 bits and fewer
+    map_passes: MapPasses
     training_start_ms: Banded  # of the kernels of a training pass, started one by one
     macs_per_param: Banded
     reference_px: Banded
@@ -190,6 +200,8 @@ class DiffusionSpeed(FrozenModel):
     video_width_share: Banded
     decoders: dict[str, Decoder]
     decoders_source: str
+    decoder_use: Banded  # of the peak
+    decoder_use_fp32: Banded
     text_encoders: dict[str, PromptEncoder]
     text_encoders_source: str
     prompt_tokens: Banded

@@ -18,9 +18,9 @@ from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.host_traffic import offloaded_s
 from whichgpu.engine.sizing.intake_steps import usual_samples
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.networks import feature_elements, kept_for_gradients_gb
+from whichgpu.engine.sizing.networks import feature_maps, kept_for_gradients_gb
 from whichgpu.engine.sizing.rows import Floats, Ints, Rows, ceiling
-from whichgpu.engine.sizing.speed_coders import beside_steps, convolving
+from whichgpu.engine.sizing.speed_coders import beside_steps
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_kernels import starting_s, with_starts
 from whichgpu.engine.sizing.speed_links import Split
@@ -33,6 +33,8 @@ from whichgpu.engine.sizing.training_time import product_use
 #: Layers of a network of which no more is known than its size: those of ResNet-50.
 _LAYERS = 50.0
 _NARROW = frozenset({"fp4", "fp8", "int8"})
+#: How maps pass memory, by the software that is stated; see ``map_passes`` in ``knowledge/speed.yaml``.
+_PASSES = {"transformers": "eager", "tensorrt-llm": "engine"}
 
 
 def image_values(
@@ -57,11 +59,7 @@ def image_values(
         bus = table.host_bandwidth(pick)[which]
         values = training_run(job, rate, flops, split, learning_of(job), pick, bus, starting, passing)
         return {"samples_per_s": values["samples_per_s"], "images_per_s": values["samples_per_s"], **values}
-    computing = flops / rate
-    if attends(job):
-        each = computing + between_s(job, table, pick)[which]
-    else:
-        each = np.maximum(computing, _passing_s(job, table, pick)[which])
+    each = flops / rate + (between_s if attends(job) else _passing_s)(job, table, pick)[which]
     # Pictures pass one by one: those of a batch take as long together. Each goes to a copy that is free.
     outside = speed_constants().serving.batch_overhead_ms.at(TURNED[pick]) / 1e3
     server = BatchServer(lambda batch: batch * each, 1.0, outside, rows.count)
@@ -264,10 +262,16 @@ def _pixels_of(job: Job) -> Any:
 
 
 def _passing_s(job: Job, table: GpuTable, pick: Pick) -> Any:
-    """Seconds in which the maps of one picture pass memory: each is written by its layer and read by the next one."""
-    elements, _, _ = feature_elements(job)
+    """Seconds in which the maps of one picture pass memory: how often depends on what runs the network."""
+    passes = speed_constants().vision.map_passes
+    if job.compiled:
+        counted = passes.compiled
+    elif job.engine_stated and job.engine in _PASSES:
+        counted = getattr(passes, _PASSES[job.engine])
+    else:
+        counted = passes.unstated
     size = max(1.0, sizing_constants().weights[job.weight_precision].body)
-    return 2.0 * elements * size / table.bandwidth_in_reach(pick)
+    return counted.at(TURNED[pick]) * feature_maps(job).elements * size / table.bandwidth_in_reach(pick)
 
 
 def _kept_passing_s(job: Job, table: GpuTable, which: Ints, rows: Rows, pick: Pick) -> Any:
@@ -287,9 +291,11 @@ def _rate(job: Job, table: GpuTable, pick: Pick) -> Any:
     vision = speed_constants().vision
     if not job.training:
         peaks = table.peaks(serving_precisions(job.weight_precision))
-        if attends(job):
-            return peaks.flops * peaks.share
-        return convolving(peaks, vision.conv_inference_use.at(pick), pick)
+        share = 1.0
+        if not attends(job):
+            narrow = job.weight_precision in _NARROW
+            share = (vision.conv_share_narrow if narrow else vision.conv_share).at(pick)
+        return peaks.flops * peaks.share * share
     peaks = table.peaks(training_precisions(job))
     # What passes through memory is counted apart, so that products reach what they do in other trainings.
     use = np.where(peaks.of_fp32, vision.conv_training_use_fp32.at(pick), product_use(table, slice(None), peaks, pick))

@@ -9,7 +9,7 @@ from whichgpu.engine.core import Pick
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.networks import feature_elements
+from whichgpu.engine.sizing.networks import feature_maps
 
 
 #: By the ids of models; Swin attends within windows that it cuts anew, and is none of them, nor are their kin that
@@ -30,9 +30,9 @@ def between_s(job: Job, table: GpuTable, pick: Pick) -> Any:
 
     Every parameter serves each token once, so that multiply-adds over parameters count the tokens.
     """
-    _, gmacs, native = feature_elements(job)
+    maps = feature_maps(job)
     params = job.params_b or 0.0
-    tokens = gmacs / params * job.pixels() / native**2 if params else 0.0
+    tokens = maps.gmacs / params * job.pixels() / maps.native_px**2 if params else 0.0
     # A layer of width h has 12 h^2 parameters, so that h times the layers is a twelfth of all over h.
     each = params * 1e9 / 12.0
     width = max(1.0, each * sizing_constants().vision.attended_ratio.value) ** (1.0 / 3.0)

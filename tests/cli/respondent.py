@@ -1,4 +1,4 @@
-"""A person for the tests of the interview: knows the facts, steers where told to, types one line after another."""
+"""A person for the tests of the interview: knows the facts, steers where asked to, types one line after another."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def lines_for(
 def _answered(state: State, fact: FactDef, line: str, interviewer: Interviewer) -> State:
     """The state after a line to one fact."""
     if line == "":
-        settled = interviewer.decide(state).outcome.intake.resolved[fact.name]
-        return state.answer(fact.name, settled.claim.value, "", "usual")
+        known = interviewer.decide(state).outcome.intake.resolved[fact.name]
+        return state.answer(fact.name, known.candidate.value, "", "usual")
     value = None if line == "unknown" else understood(fact, line, interviewer.advisor, MOMENT)[1].value
     if value is None and fact.unknown_means:
         value = fact.unknown_means

@@ -83,7 +83,7 @@ def accepted(record: dict[str, Any]) -> list[Fault]:
             except InputError as error:
                 said = error.problems[0].message
                 assert said.startswith("r.json is not a whole "), said
-                # A value of a wrong type is told at its own place, one of a wrong inside below it.
+                # A value of a wrong type is reported at its own place, one of a wrong inside below it.
                 assert f": {_path(place)}" in said or place == ("decision", "recommendation"), (place, wrong, said)
             else:
                 found.append((place, wrong))

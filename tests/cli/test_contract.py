@@ -38,8 +38,8 @@ def test_the_committed_schema_is_fresh() -> None:
 
 def test_the_page_of_keys_is_fresh(whichgpu: Callable[..., Any]) -> None:
     committed = Path(__file__).parents[2] / "docs" / "answer.md"
-    told = whichgpu("schema", "--page").out
-    assert committed.read_text(encoding="utf-8") == told, "run: whichgpu schema --page > docs/answer.md"
+    page = whichgpu("schema", "--page").out
+    assert committed.read_text(encoding="utf-8") == page, "run: whichgpu schema --page > docs/answer.md"
 
 
 def test_every_key_says_what_it_holds() -> None:

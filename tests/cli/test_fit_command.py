@@ -76,7 +76,7 @@ def test_what_no_program_prints_names_no_device(text: str) -> None:
     assert read_devices(text) == []
 
 
-def test_a_file_without_gpus_is_told(whichgpu: Whichgpu, tmp_path: Path) -> None:
+def test_a_file_without_gpus_is_reported(whichgpu: Whichgpu, tmp_path: Path) -> None:
     file = tmp_path / "listing.txt"
     file.write_text("no such thing", "utf-8")
     ran = whichgpu("fit", "--from", str(file))
@@ -84,7 +84,7 @@ def test_a_file_without_gpus_is_told(whichgpu: Whichgpu, tmp_path: Path) -> None
     assert "names no GPU in a form of nvidia-smi" in ran.err
 
 
-def test_a_machine_without_gpus_is_told(whichgpu: Whichgpu, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_without_gpus_is_reported(whichgpu: Whichgpu, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hardware, "PROGRAMS", ())
     for command in (("here",), ("fit",), ("size", "-", "--here")):
         ran = whichgpu(*command, stdin="task: inference\nmodel_name: llama-3.1-8b\n")
@@ -162,7 +162,7 @@ def test_the_table_can_be_sorted_and_read_by_programs(whichgpu: Whichgpu) -> Non
         (("--from", "x", "--gpu", "L4"), "give one of them"),
     ],
 )
-def test_what_is_wrong_is_told(arguments: tuple[str, ...], said: str, whichgpu: Whichgpu) -> None:
+def test_what_is_wrong_is_reported(arguments: tuple[str, ...], said: str, whichgpu: Whichgpu) -> None:
     ran = whichgpu("fit", *arguments)
     assert ran.code == 2
     assert said in ran.err

@@ -35,7 +35,7 @@ def test_jobs_without_a_map_are_workloads(whichgpu: Whichgpu, tmp_path: Path) ->
     assert ran.code == 2, ran.err
     assert "3 jobs, 1 of them wrong (status error); 1 decisions" in ran.out
     assert "2 of 2 jobs, decided again as recommend does, come out the same" in ran.out
-    # Complete already: told again, and nothing is decided.
+    # Complete already: reported again, and nothing is decided.
     assert whichgpu(*command).out.startswith("3 jobs")
     other = whichgpu(*command, "--set", "num_gpus=2")
     assert other.code == 2
@@ -94,9 +94,9 @@ def test_report_and_comparison(history: Path, whichgpu: Whichgpu, tmp_path: Path
     again = tmp_path / "again"
     ran = whichgpu("fleet", str(history), "-o", str(again), "--processes", "1", "--set", "vendor_preference=amd")
     assert ran.code == 0, ran.err
-    told = whichgpu("fleet", "diff", str(history), str(again))
-    assert told.code == 0
-    assert "of 8 jobs are decided otherwise" in told.out
+    diff = whichgpu("fleet", "diff", str(history), str(again))
+    assert diff.code == 0
+    assert "of 8 jobs are decided otherwise" in diff.out
 
 
 @pytest.mark.parametrize(
@@ -129,9 +129,9 @@ def test_progress_tells_rate_and_time_left(capsys: pytest.CaptureFixture[str], m
     clock = iter([0.0, 31.0, 40.0, 62.0])
     monkeypatch.setattr("time.monotonic", lambda: next(clock))
     line = ProgressLine(100)
-    line.tell(Progress(100, 0.1, 0, 0))
-    line.tell(Progress(300, 0.2, 20, 0))
-    line.tell(Progress(720, 0.5, 62, 3))
+    line.show(Progress(100, 0.1, 0, 0))
+    line.show(Progress(300, 0.2, 20, 0))
+    line.show(Progress(720, 0.5, 62, 3))
     line.end()
     last = capsys.readouterr().err.splitlines()[-1]
     assert last == "720 jobs, 10/s (62 decided at 1/s), 3 wrong, 50 %, about 78 s left"

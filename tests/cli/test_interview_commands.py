@@ -74,7 +74,7 @@ def known(tmp_path: Path) -> str:
 def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, advisor: Advisor) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr("whichgpu.cli.commands.ask.load", lambda *_args, **_options: advisor)
-    monkeypatch.setattr("whichgpu.engine.interview.sureness.WAYS", 2)
+    monkeypatch.setattr("whichgpu.engine.interview.sureness.SAMPLES", 2)
     return tmp_path / "state" / "whichgpu" / "sessions"
 
 
@@ -189,7 +189,7 @@ def test_back_asks_the_last_question_again(whichgpu: Whichgpu, known: str, typed
 def test_not_knowing_says_what_is_robust_and_what_matters(whichgpu: Whichgpu, known: str, tmp_path: Path) -> None:
     ran = whichgpu("ask", "--answers", known, "--format", "json", stdin=joined(["unknown"] * 20))
     assert ran.code == 0, ran.err
-    assert "In front: " in ran.err  # The dialogue goes beside what a machine reads.
+    assert "Leading plan: " in ran.err  # The dialogue goes beside what a machine reads.
     unknown = json.loads(ran.out)["interview"]["unknown"]
     assert unknown
     assert all(entry["robust"] is (not entry["changes"]) for entry in unknown)
@@ -202,7 +202,7 @@ def test_an_unknown_task_is_taken_as_trying_things_out(whichgpu: Whichgpu, tmp_p
     assert json.loads(session.read_text())["answers"][0]["value"] == "experimentation"
 
 
-def test_a_model_that_nobody_knows_is_refused_and_asked_again(whichgpu: Whichgpu, tmp_path: Path) -> None:
+def test_a_model_that_is_not_known_is_refused_and_asked_again(whichgpu: Whichgpu, tmp_path: Path) -> None:
     ran = whichgpu(
         "ask", "--session", str(tmp_path / "s.json"), stdin="skip\ninference\nlama 8x9000\nllama-3.1-8b\nquit\n"
     )
@@ -267,10 +267,12 @@ def test_a_wish_can_be_taken_back_and_says_why_it_is_asked(whichgpu: Whichgpu, t
 
 def test_what_lets_a_plan_in_again_is_named_by_its_number(whichgpu: Whichgpu) -> None:
     ran = whichgpu("ask", stdin=joined(["money", "", "", "20 ms", "", "serve", "llama-3.1-8b", "quit"]))
-    assert "One would without what you said of response time target: edit 2 changes it." in " ".join(ran.out.split())
+    assert "Without your answer on response time target one would remain: edit 2 changes it." in " ".join(
+        ran.out.split()
+    )
 
 
-def test_contradicting_answers_are_told_and_can_be_changed(whichgpu: Whichgpu, tmp_path: Path) -> None:
+def test_contradicting_answers_are_reported_and_can_be_changed(whichgpu: Whichgpu, tmp_path: Path) -> None:
     lines = ["edit task pretraining", "quit"]
     ran = whichgpu("ask", "--set", "task=peft_finetuning", "--set", "peft_method=lora", stdin=joined(lines))
     assert "These answers contradict each other: peft_method, task" in ran.out

@@ -144,8 +144,8 @@ INTERVIEWS: dict[str, tuple[dict[str, str], dict[str, list[str]], list[str]]] = 
         [],
     ),
 }
-#: Fewer than a person is told of, which would take most of the time of these tests.
-WAYS = 4
+#: Fewer than are tried for a person, which would take most of the time of these tests.
+SAMPLES = 4
 ON_A_TERMINAL = ("vision_with_a_wish",)
 
 
@@ -174,7 +174,7 @@ def typed(advisor: Advisor) -> Callable[[str], list[str]]:
 def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, advisor: Advisor) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr("whichgpu.cli.commands.ask.load", lambda *_args, **_options: advisor)
-    monkeypatch.setattr("whichgpu.engine.interview.sureness.WAYS", WAYS)
+    monkeypatch.setattr("whichgpu.engine.interview.sureness.SAMPLES", SAMPLES)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("NO_COLOR", raising=False)
 
@@ -233,7 +233,7 @@ def test_transcript_on_a_terminal(name: str, typed: Callable[[str], list[str]], 
         "LC_ALL": "C.UTF-8",
         "PYTHONPATH": str(_HERE.parents[1]),
     }
-    fewer = f"from whichgpu.engine.interview import sureness; sureness.WAYS = {WAYS}"
+    fewer = f"from whichgpu.engine.interview import sureness; sureness.SAMPLES = {SAMPLES}"
     program = f"import sys; {fewer}; from whichgpu.cli.main import run; sys.exit(run(sys.argv[1:]))"
     seen = ""
     for arguments, sitting in _sittings(typed(name)):

@@ -51,7 +51,7 @@ def test_version(whichgpu: Whichgpu, monkeypatch: pytest.MonkeyPatch) -> None:
     assert whichgpu("--version").out == "whichgpu 1.2.3 of whichgpu\n"
 
 
-def test_version_of_a_checkout_that_nobody_installed(whichgpu: Whichgpu, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_version_of_a_checkout_that_is_not_installed(whichgpu: Whichgpu, monkeypatch: pytest.MonkeyPatch) -> None:
     def version(name: str) -> str:
         raise PackageNotFoundError(name)
 
@@ -105,7 +105,7 @@ def test_ctrl_c_is_quiet(whichgpu: Whichgpu, monkeypatch: pytest.MonkeyPatch, er
     assert ran.err.strip() == ""
 
 
-def test_every_problem_is_told(whichgpu: Whichgpu, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_problem_is_reported(whichgpu: Whichgpu, monkeypatch: pytest.MonkeyPatch) -> None:
     fail_with(
         monkeypatch, InputError([Problem("a", "one thing", nearest=("this",)), Problem("b", "another", fix="so")])
     )

@@ -43,7 +43,7 @@ def test_the_pages_are_sound_roff(pages: Path) -> None:
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
-def test_a_folder_that_cannot_be_made_is_told(whichgpu: Whichgpu, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_reported(whichgpu: Whichgpu, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", "utf-8")
     ran = whichgpu("man", str(tmp_path / "file" / "man1"))
     assert ran.code == 2

@@ -42,7 +42,7 @@ def test_a_page_in_another_currency_leaves_no_dollar(whichgpu: Whichgpu) -> None
 
 
 @pytest.mark.parametrize("currency", ["EURO", "", "XXX"])
-def test_a_currency_without_a_rate_is_told(currency: str, whichgpu: Whichgpu) -> None:
+def test_a_currency_without_a_rate_is_reported(currency: str, whichgpu: Whichgpu) -> None:
     ran = whichgpu("prices", "l4", "--currency", currency)
     assert ran.code == 2
     assert "there is no rate for the currency" in ran.err

@@ -132,7 +132,7 @@ def test_every_section_is_part_of_everything(advisor: Advisor) -> None:
     whole = page_blocks(answer, names, None, everything=True)
     for name in SECTIONS:
         section = page_blocks(answer, names, sections_of(name), everything=True)
-        assert section[0] in whole or "nothing to say" in to_text(section, Screen())
+        assert section[0] in whole or "nothing to show" in to_text(section, Screen())
 
 
 def test_a_pipe_has_no_pager() -> None:

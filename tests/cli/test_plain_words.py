@@ -105,11 +105,14 @@ def test_now_steers_and_enter_is_marked(advisor: Advisor) -> None:
 @pytest.mark.parametrize(
     ("sure", "says"),
     [
-        (Sureness(25, 25, 25), "It stays in every way tried"),
-        (Sureness(25, 25, 7), "In 25 of 25 ways the rest could turn out the GPUs stay, in 7 the verdict as well."),
+        (Sureness(25, 25, 25), "It stays the same in every sample"),
+        (
+            Sureness(25, 25, 7),
+            "stay the same in 25 of 25 samples of the open answers, in 7 the verdict as well.",
+        ),
         (
             Sureness(25, 9, 4, ("nvidia-l4", 2)),
-            "In 9 of 25 ways the rest could",
+            "The GPUs stay the same in 9 of 25 samples",
         ),
     ],
 )
@@ -132,12 +135,12 @@ def test_how_sure_stands_below_the_question(advisor: Advisor, tmp_path: Path) ->
     )
     with pytest.raises(StoppedError):
         dialogue.run(State())
-    front = next(place for place, text in enumerate(seen) if text.startswith("In front: "))
+    front = next(place for place, text in enumerate(seen) if text.startswith("Leading plan: "))
     assert "2. " in seen[front + 1]
-    assert "ways" in seen[front + 2]
+    assert "samples" in seen[front + 2]
 
 
-def test_numbers_that_come_to_the_same_are_told_together(advisor: Advisor) -> None:
+def test_numbers_that_come_to_the_same_are_shown_together(advisor: Advisor) -> None:
     question = Question(advisor.vocabulary.facts["context_tokens"], "plans")
     small, large = Answered("nvidia-a30", 1, "rent"), Answered("nvidia-l4", 2, "rent")
     effects = [Effect(90, small, 9), Effect(8191, large, 3), Effect(8192, large, 3), Effect(8193, large, 3)]

@@ -124,7 +124,7 @@ def test_wrong_input_names_the_place_and_the_nearest_word(whichgpu: Whichgpu, tm
     assert f"{file}:2:14" in ran.err
 
 
-def test_a_word_that_is_taken_as_something_else_is_told(whichgpu: Whichgpu, tmp_path: Path) -> None:
+def test_a_word_that_is_taken_as_something_else_is_reported(whichgpu: Whichgpu, tmp_path: Path) -> None:
     file = tmp_path / "w.yaml"
     file.write_text("task: inference\nparam_count_b: 7\nmodel_family: visoin\n")
     ran = whichgpu("recommend", str(file))
@@ -135,11 +135,11 @@ def test_a_word_that_is_taken_as_something_else_is_told(whichgpu: Whichgpu, tmp_
     assert "did you mean vision?" in ran.err
 
 
-def test_a_configuration_beside_plans_is_told_to_be_left_out(whichgpu: Whichgpu, tmp_path: Path) -> None:
+def test_a_configuration_beside_plans_is_reported_as_left_out(whichgpu: Whichgpu, tmp_path: Path) -> None:
     file = tmp_path / "workload.yaml"
     file.write_text("task: inference\nmodel_name: llama-3.1-8b\ngpu: l40s\ncount: 2\n", encoding="utf-8")
-    told = "To plan with them: --set gpu_candidates=nvidia-l40s --set num_gpus=2"
-    assert told in whichgpu("recommend", str(file)).err
+    note = "To plan with them: --set gpu_candidates=nvidia-l40s --set num_gpus=2"
+    assert note in whichgpu("recommend", str(file)).err
     assert "Note:" not in whichgpu("size", str(file)).err
 
 

@@ -35,9 +35,9 @@ def test_a_key_signs_what_is_saved_and_a_trusted_one_vouches(
     record = tmp_path / "r.json.gz"
     ran = whichgpu("recommend", workload, "--save", str(record), "--meta", "ticket=T-1")
     assert "signed by anna, saved in" in ran.err
-    told = json.loads(gzip.decompress(record.read_bytes()))
-    assert told["statement"]["meta"] == {"ticket": "T-1"}
-    assert told["statement"]["inputs"]["file"]["name"] == workload
+    saved = json.loads(gzip.decompress(record.read_bytes()))
+    assert saved["statement"]["meta"] == {"ticket": "T-1"}
+    assert saved["statement"]["inputs"]["file"]["name"] == workload
     assert "signed by anna" in whichgpu("why", str(record), "count").out
     shown = json.loads(whichgpu("keys", "show", "--format", "json").out)
     assert [key["own"] for key in shown] == [True]

@@ -101,7 +101,7 @@ def test_where_the_answer_stands_in_for_a_guides_card_that_is_said() -> None:
         "This plan stands in for it, 20 % cheaper and 2 x as fast."
     )
     said = lines(chosen_over_blocks(answered, NAMES, everything=False))
-    assert "the same card beats the plan that a guide names less clearly" in said[1]
+    assert "the same card beats the guide's plan by less" in said[1]
     other = decision(chosen_over=[over(reason="guide_cards", gpu="nvidia-l4")], stands_in_for=first)
     said = lines(chosen_over_blocks(other, NAMES, everything=False))
     assert "A guide names the card that the answer stands in for, and not this one" in said[1]

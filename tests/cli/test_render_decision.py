@@ -31,7 +31,8 @@ def unwrapped(decision: dict[str, Any], *, everything: bool = False) -> str:
 def test_the_plan_comes_first_in_one_sentence(answered: dict[str, Any]) -> None:
     page = unwrapped(answered)
     sentence = (
-        "4 x NVIDIA A100 80 GB SXM, in one node, linked by NVLink, in bf16, each layer split over 4 (tensor parallel)."
+        "4 x NVIDIA A100 80 GB SXM, in one node, linked by NVLink, in bf16, "
+        "each layer split over 4 GPUs (tensor parallel)."
     )
     assert page.startswith(f"Recommendation ============== {sentence}")
 
@@ -127,7 +128,7 @@ def test_the_sums_stand_below_the_verdict(answered: dict[str, Any]) -> None:
     answered["procurement"]["comparison"] = compared(rent_band_usd=[30000, 70000], horizon_assumed=True)
     page = unwrapped(answered)
     assert "Over 3 years, which is assumed: renting comes to $40,000 ($30,000 to $70,000), owning to $60,000." in page
-    assert "Owning is $50,000 to buy, less $10,000 that it still brings, and $20,000 for capital, power" in page
+    assert "Owning is $50,000 to buy, less $10,000 of resale value, plus $20,000 for capital, power" in page
     assert "Owning costs 1.50 x renting, which is clear (from 1.3 x on)." in page
     answered["procurement"]["comparison"] = compared(hybrid_usd=45000, ratio=1.1, clear=False, says="even")
     page = unwrapped(answered)
@@ -135,7 +136,7 @@ def test_the_sums_stand_below_the_verdict(answered: dict[str, Any]) -> None:
     assert "too close to decide by itself" in page
     answered["procurement"]["comparison"] = compared(already_owned=True, rent_is_stated_bill=True)
     assert "renting, by the stated bill, comes to $40,000" in unwrapped(answered)
-    assert "owning is its running alone" in unwrapped(answered)
+    assert "owning costs only its running" in unwrapped(answered)
 
 
 def test_a_wish_that_costs_clearly_more_is_priced_beside_the_verdict(answered: dict[str, Any]) -> None:
@@ -233,7 +234,10 @@ def test_without_a_recommendation_it_says_why_and_what_to_provide(unanswered: di
 
 @pytest.mark.parametrize(
     ("kind", "title"),
-    [("nothing_fits", "no plan in the catalogue qualifies"), ("contradictory", "what was said contradicts itself")],
+    [
+        ("nothing_fits", "no plan in the catalogue qualifies"),
+        ("contradictory", "the stated facts contradict each other"),
+    ],
 )
 def test_other_reasons_for_no_recommendation(unanswered: dict[str, Any], kind: str, title: str) -> None:
     unanswered["no_answer"] = {"kind": kind, "why": "Because.", "facts": ["budget_usd_per_hour"]}
@@ -258,14 +262,14 @@ def test_a_quoted_price_has_no_offer(answered: dict[str, Any]) -> None:
     assert "The price is the one that was given." in unwrapped(answered)
 
 
-def test_several_nodes_and_copies(answered: dict[str, Any]) -> None:
+def test_several_nodes_and_replicas(answered: dict[str, Any]) -> None:
     plan = answered["recommendation"]
     plan.update(count=16, nodes=2, node_link="infiniband")
     plan["parallelism"] = {"tensor": 4, "pipeline": 2, "data": 2, "sharding": "zero3"}
     assert plan_sentence(plan, NAMES) == (
         "16 x NVIDIA A100 80 GB SXM, in 2 nodes joined by InfiniBand, NVLink inside each, in bf16, each layer split "
-        "over 4 (tensor parallel), the layers dealt to 2 stages (pipeline parallel), 2 copies working side by side "
-        "(data parallel) and weights, gradients and optimizer state split across the GPUs (ZeRO-3)."
+        "over 4 GPUs (tensor parallel), the layers split into 2 stages (pipeline parallel), 2 replicas (data parallel) "
+        "and weights, gradients and optimizer state split across the GPUs (ZeRO-3)."
     )
 
 

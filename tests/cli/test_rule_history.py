@@ -51,7 +51,7 @@ def commit(folder: Path, text: str, subject: str) -> None:
     git(folder, "commit", "-qm", subject)
 
 
-def test_each_commit_that_touched_a_rule_is_told(tmp_path: Path) -> None:
+def test_each_commit_that_touched_a_rule_is_reported(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     commit(tmp_path, TEXT, "rules: a first one")
     commit(tmp_path, TEXT.replace("points: 1", "points: 3"), "rules: more points")

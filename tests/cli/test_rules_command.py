@@ -229,5 +229,5 @@ def test_doctor_lists_where_the_engines_differ(
     keep_differences([difference], decided_at="2026-11-20")
     (entry,) = json.loads(whichgpu("doctor", "--format", "json").out)["engines_differ"]
     assert (entry["rule"], entry["facts"]) == ("no-fit", {"plan.fits": True})
-    told = " ".join(whichgpu("doctor").out.split())
-    assert "2026-11-20: durable-rules fired no-fit on 1 x t4 (plan.fits = True)" in told
+    text = " ".join(whichgpu("doctor").out.split())
+    assert "2026-11-20: durable-rules fired no-fit on 1 x t4 (plan.fits = True)" in text

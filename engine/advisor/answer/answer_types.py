@@ -151,7 +151,7 @@ class FitChange(TypedDict):
     source: Annotated[str, doc("On whose word.")]
 
 
-class Relief(TypedDict):
+class FitSuggestions(TypedDict):
     """What would make the job fit a GPU that it does not fit, or the next smaller one."""
 
     gpu: Annotated[Word, doc("The GPU.")]
@@ -176,7 +176,7 @@ class SizeAnswer(Memory):
     link: NotRequired[Annotated[Word | None, doc("What joins the GPUs of one machine.")]]
     parallelism: NotRequired[Annotated[Parallelism, doc("How the job is split.")]]
     terms: NotRequired[Annotated[list[Term], doc("What the memory is made of.")]]
-    relief: NotRequired[Annotated[Relief | None, doc("What would make it fit.")]]
+    fit_suggestions: NotRequired[Annotated[FitSuggestions | None, doc("What would make it fit.")]]
 
 
 class FurtherProblem(TypedDict):

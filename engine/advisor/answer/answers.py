@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from whichgpu.engine.advisor.answer.outranked import loss_text
@@ -13,7 +14,18 @@ from whichgpu.engine.advisor.losses import loss_of
 from whichgpu.engine.advisor.outcome import CandidateJudgement, NoAnswer, Outcome
 from whichgpu.engine.advisor.pipeline import asked_facts
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.rules import Resolution, ResolvedFacts, Rule, Verdict, Vocabulary, verdict_of
+from whichgpu.engine.core import Facts
+from whichgpu.engine.rules import (
+    Compiled,
+    Resolution,
+    ResolvedFacts,
+    Rule,
+    Verdict,
+    Vocabulary,
+    compile_expr,
+    parse_condition,
+    verdict_of,
+)
 
 
 if TYPE_CHECKING:
@@ -154,8 +166,8 @@ def assumptions(outcome: Outcome) -> list[part_types.Assumption]:
     settled = outcome.intake.resolved
     assumed = {item.fact: (item.value, item.because) for item in reversed(outcome.assumed) if item.fact not in settled}
     for name, fact in settled.items():
-        if fact.claim.origin == "assumed":
-            assumed[name] = (fact.value, fact.claim.formula)
+        if fact.candidate.origin == "assumed":
+            assumed[name] = (fact.value, fact.candidate.formula)
     return [{"fact": name, "value": value, "because": reason} for name, (value, reason) in sorted(assumed.items())]
 
 
@@ -175,7 +187,7 @@ def open_questions(
     asked = asked_facts([*outcome.intake.fired, *(item.rule for item in outcome.fired)])
     no_plan_waits = {name for name in (*asked, *undecided) if "recommendation" not in undecided.get(name, ())}
     rest = sorted(
-        (name for name in undecided if _worth_asking(name, vocabulary)),
+        (name for name in undecided if _worth_asking(name, facts, vocabulary)),
         key=lambda name: (
             name in no_plan_waits,
             vocabulary.facts[name].askable != "always",
@@ -189,7 +201,7 @@ def open_questions(
         source = outcome.final.resolved.get(name)
         if fact is None or fact.scope != "workload":
             continue
-        if name in facts and (source is None or source.claim.origin != "assumed"):
+        if name in facts and (source is None or source.candidate.origin != "assumed"):
             continue
         text = say(fact.question or f"What is the {fact.label or name}?", facts, vocabulary)
         questions.append(
@@ -203,9 +215,17 @@ def open_questions(
     return questions
 
 
-def _worth_asking(name: str, vocabulary: Vocabulary) -> bool:
+def _worth_asking(name: str, facts: Facts, vocabulary: Vocabulary) -> bool:
+    """Whether a fact is one that people are asked for, about work of this kind."""
     fact = vocabulary.facts.get(name)
-    return fact is not None and fact.askable in ("always", "if_it_matters") and fact.question is not None
+    if fact is None or fact.askable not in ("always", "if_it_matters") or fact.question is None:
+        return False
+    return fact.asked_when is None or _asked_when(vocabulary, fact.asked_when)(facts) is not False
+
+
+@lru_cache(maxsize=1024)
+def _asked_when(vocabulary: Vocabulary, text: str) -> Compiled:
+    return compile_expr(parse_condition(text, vocabulary))
 
 
 def undecided_facts(outcome: Outcome, rules: Iterable[Rule]) -> dict[str, frozenset[str]]:

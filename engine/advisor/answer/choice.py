@@ -206,7 +206,7 @@ def _stated(rule: Rule, outcome: Outcome) -> list[str]:
     found = {name for name in rule.reads if name in outcome.intake.facts}
     surveyed = outcome.round.survey.resolved if outcome.round else {}
     for name in rule.reads & surveyed.keys():
-        found |= {inner for inner in surveyed[name].claim.inputs if inner in outcome.intake.facts}
+        found |= {inner for inner in surveyed[name].candidate.inputs if inner in outcome.intake.facts}
     return sorted(found)
 
 

@@ -91,7 +91,7 @@ class AnswerParts:
         """The facts of the workload, with their places in the trace."""
         trace = self._trace_builder
         return {
-            name: {"value": fact.value, "origin": fact.claim.origin, "seq": trace.seq(name) if trace else None}
+            name: {"value": fact.value, "origin": fact.candidate.origin, "seq": trace.seq(name) if trace else None}
             for name, fact in sorted(self.outcome.final.resolved.items())
         }
 

@@ -91,11 +91,11 @@ def difference_warnings(differences: Sequence[Difference], vocabulary: Vocabular
 def contradiction_warnings(resolved: ResolvedFacts, vocabulary: Vocabulary) -> list[part_types.Remark]:
     """Given values that differ from what was looked up or computed."""
     entries = []
-    for fact, claim in resolved.contradictions():
+    for fact, other in resolved.contradictions():
         label = vocabulary.facts[fact.name].label or fact.name
-        text = f"{label}: {fact.value} was given and is used, but {claim.by} says {claim.value} ({claim.formula})"
+        text = f"{label}: {fact.value} was given and is used, but {other.by} says {other.value} ({other.formula})"
         ground = "A stated value that differs by more than 5 % from a known one is often a slip."
-        entries.append(_warning("W-GIVEN-CONTRADICTED", text, ground, vocabulary, sources=claim.sources))
+        entries.append(_warning("W-GIVEN-CONTRADICTED", text, ground, vocabulary, sources=other.sources))
     return entries
 
 

@@ -65,14 +65,14 @@ class TraceBuilder:
         for name, fact in resolved.resolved.items():
             if ("workload", name) in self._seq_of:
                 continue
-            claim = fact.claim
-            rule = self._rules.get(claim.by)
+            best = fact.candidate
+            rule = self._rules.get(best.by)
             if rule:
-                entry = self._of_rule(claim.origin, rule, resolved.facts, "workload", {name: fact.value})
+                entry = self._of_rule(best.origin, rule, resolved.facts, "workload", {name: fact.value})
             else:
-                matched = self._read(claim.inputs, {**resolved.facts, **stated.get(name, {})}, plan_id)
-                maker = (None, None) if claim.origin == "given" else (claim.by, claim.formula or None)
-                entry = self._entry(claim.origin, "workload", matched, {name: fact.value}, claim.sources, *maker)
+                matched = self._read(best.inputs, {**resolved.facts, **stated.get(name, {})}, plan_id)
+                maker = (None, None) if best.origin == "given" else (best.by, best.formula or None)
+                entry = self._entry(best.origin, "workload", matched, {name: fact.value}, best.sources, *maker)
             if fact.overruled:
                 entry["overruled"] = [{"origin": c.origin, "by": c.by, "value": c.value} for c in fact.overruled]
             self._seq_of[("workload", name)] = entry["seq"]
@@ -288,7 +288,7 @@ class TraceBuilder:
 def _prevailed(fact: str, rule: Rule, final: ResolvedFacts) -> str:
     """Whose word on a fact stands against that of a rule: a producer's, or of rules that say different things."""
     if fact in final.resolved:
-        return final.resolved[fact].claim.by
+        return final.resolved[fact].candidate.by
     others = (name for collision in final.collisions if collision.fact == fact for name in collision.rules)
     return " and ".join(name for name in others if name != rule.id)
 

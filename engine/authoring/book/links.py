@@ -1,4 +1,4 @@
-"""What hangs on what: who sets a fact and who reads it, and which rules feed which, as nodes and edges."""
+"""What depends on what: who sets a fact and who reads it, and which rules feed which, as nodes and edges."""
 
 from __future__ import annotations
 

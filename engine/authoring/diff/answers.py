@@ -60,12 +60,12 @@ class Edition(Struct, frozen=True):
 
 def _files_digest(folder: Path) -> str | None:
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    told = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in files:
         content = path.read_bytes()
-        told.update(f"{path.relative_to(folder).as_posix()} {len(content)}\n".encode())
-        told.update(content)
-    return told.hexdigest() if files else None
+        digest.update(f"{path.relative_to(folder).as_posix()} {len(content)}\n".encode())
+        digest.update(content)
+    return digest.hexdigest() if files else None
 
 
 class Answer(Struct, frozen=True):
@@ -117,10 +117,10 @@ def answer_pairs(
         workloads: raw facts.
         moment: the time at which both decide.
         shares: what they have in common; what is shared is decided once.
-        wanted: rules of which it is told that they fired, on the first workloads on which they do.
+        wanted: rules that are reported to have fired, on the first workloads on which they do.
     """
-    desk = _Desk()
-    was, now = desk.lend(old, shares), desk.lend(new, shares)
+    results = _SharedResults()
+    was, now = results.shared_by(old, shares), results.shared_by(new, shares)
     pairs = []
     for workload in workloads:
         one, other = (_decided(advisor, workload, moment) for advisor in (was, now))
@@ -134,7 +134,7 @@ def answer_pairs(
     return pairs
 
 
-class _Desk:
+class _SharedResults:
     """What was just made for one edition, for the other to use."""
 
     _KEPT = 3  # A workload that trains and serves is planned three times at most.
@@ -142,10 +142,10 @@ class _Desk:
     def __init__(self) -> None:
         self._made: dict[str, deque[tuple[object, Any]]] = {}
 
-    def lend(self, advisor: Advisor, shares: Shares) -> Advisor:
-        """The expert, looking on the desk before it makes what is shared; plans for the same facts always are."""
+    def shared_by(self, advisor: Advisor, shares: Shares) -> Advisor:
+        """The advisor, which looks here before it makes what is shared; plans for the same facts always are."""
         context = advisor.context
-        lent = _Sharing(
+        context = _Sharing(
             context.vocabulary,
             context.knowledge,
             context.stages,
@@ -155,7 +155,7 @@ class _Desk:
             self,
             shares,
         )
-        return replace(advisor, context=lent)
+        return replace(advisor, context=context)
 
     def once(self, kind: str, key: object, make: Callable[[], Any]) -> Any:
         """What was made for an equal key, or else what is made now."""
@@ -177,7 +177,7 @@ class _Desk:
 class _Sharing(DecisionContext, frozen=True):
     """Decides with what the other edition has decided already."""
 
-    desk: Any = None
+    results: Any = None
     shares: Shares = NOTHING_SHARED
 
     def resolve(self, given: Mapping[str, Value]) -> ResolvedIntake:
@@ -186,16 +186,16 @@ class _Sharing(DecisionContext, frozen=True):
         resolve = super().resolve
         if not self.shares.intake:
             return resolve(given)
-        found: ResolvedIntake = self.desk.once("intake", dict(given), lambda: resolve(given))
+        found: ResolvedIntake = self.results.once("intake", dict(given), lambda: resolve(given))
         return found
 
     def plan_round(self, maker: PlanMaker, intake: ResolvedFacts, objective: Objective) -> PlanRound:
-        """The plans of one settled workload, judged."""
+        """The plans of one resolved workload, judged."""
         judge = super().plan_round
         if not self.shares.round:
             return judge(maker, intake, objective)
-        key = (id(intake), objective)  # The intake is the very same one, and the desk keeps it.
-        found: PlanRound = self.desk.once("round", key, lambda: judge(maker, intake, objective))
+        key = (id(intake), objective)  # The intake is the very same one, and the results keep it.
+        found: PlanRound = self.results.once("round", key, lambda: judge(maker, intake, objective))
         return found
 
 

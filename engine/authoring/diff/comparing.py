@@ -30,7 +30,7 @@ from whichgpu.engine.core import registered
 from whichgpu.engine.rules import Vocabulary
 
 
-class Told(Struct, frozen=True):
+class ChangedRule(Struct, frozen=True):
     """A changed rule with the region of facts that it concerns."""
 
     change: RuleChange
@@ -67,7 +67,7 @@ class Comparison(Struct, frozen=True):
     old: str
     new: str
     digests: tuple[str, str]
-    rules: tuple[Told, ...] = ()
+    rules: tuple[ChangedRule, ...] = ()
     knowledge: tuple[Names, ...] = ()
     moved: tuple[Moved, ...] = ()  # the weightiest first
     compared: dict[str, int] = field(default_factory=dict)  # origin -> workloads
@@ -138,8 +138,8 @@ def compare(
     met = frozenset().union(*(pair.met for pair in pairs))
     moved = _moved(concerned, pairs, changes)
     behind = Counter(rule for entry in moved for rule in entry.rules)
-    told = tuple(
-        Told(
+    changed_rules = tuple(
+        ChangedRule(
             aim.change,
             aim.regions,
             any(rule.id in met for rule in aim.change.both),
@@ -151,7 +151,7 @@ def compare(
         old=old.label,
         new=new.label,
         digests=(before.rulebook.digest, after.rulebook.digest),
-        rules=told,
+        rules=changed_rules,
         knowledge=knowledge,
         moved=moved,
         compared=dict(sorted(Counter(named.origin for named in workloads).items())),
@@ -211,15 +211,15 @@ def _answers(
     processes: int,
 ) -> list[Pair]:
     """The answers of both, in order; the workloads are dealt out to this process, which has both loaded, and others."""
-    dealt = [facts[first::processes] for first in range(processes)]
+    batches = [facts[first::processes] for first in range(processes)]
     # Processes that start afresh: a copy of this one would carry its loaded rules and its threads along.
     with ProcessPoolExecutor(processes - 1, mp_context=get_context("spawn"), initializer=_generated_alone) as pool:
-        waiting = [pool.submit(_hand, *editions, hand, moment, shares, wanted) for hand in dealt[1:]]
-        hands = [answer_pairs(*loaded, dealt[0], moment, shares, wanted), *(future.result() for future in waiting)]
-    return [hands[place % processes][place // processes] for place in range(len(facts))]
+        waiting = [pool.submit(_answer_batch, *editions, batch, moment, shares, wanted) for batch in batches[1:]]
+        answered = [answer_pairs(*loaded, batches[0], moment, shares, wanted), *(future.result() for future in waiting)]
+    return [answered[place % processes][place // processes] for place in range(len(facts))]
 
 
-def _hand(
+def _answer_batch(
     old: Edition,
     new: Edition,
     facts: Sequence[Mapping[str, Any]],

@@ -56,7 +56,7 @@ class Concern:
 
         Args:
             given: its facts as stated.
-            resolve: what they come to before any plan; asked for only where the stated facts do not tell.
+            resolve: what they come to before any plan; asked for only where the stated facts do not decide.
         """
         if given.get("trains_and_serves") is True:  # Another phase is decided on other facts.
             return True
@@ -103,17 +103,17 @@ def rules_apart(changes: Iterable[RuleChange]) -> list[Rule]:
 
 
 def concern_of(before: Advisor, after: Advisor, changes: Sequence[RuleChange]) -> Concern | None:
-    """What tells the workloads concerned; None where more differs than rules, so that any may be."""
+    """What identifies the workloads concerned; None where more differs than rules, so that any may be."""
     if not _alike_but_for_rules(before, after):
         return None
     moments, earlier = _moments(after), _moments(before)
     if any(moments[name] != moment for name, moment in earlier.items()):
-        return None  # A fact is settled at another moment: rules that did not change see it earlier or later.
+        return None  # A fact is resolved at another moment: rules that did not change see it earlier or later.
     return concern_with(rules_apart(changes), after)
 
 
 def concern_with(rules: Iterable[Rule], advisor: Advisor) -> Concern:
-    """What tells the workloads concerned where these rules alone differ, given as they were and as they are."""
+    """What identifies the workloads concerned where these rules alone differ, given as they were and as they are."""
     later = frozenset(name for name, moment in _moments(advisor).items() if moment != "intake")
     return Concern(rules, later, advisor.context.unstated)
 
@@ -132,7 +132,7 @@ def _moments(advisor: Advisor) -> Mapping[str, str]:
 
 
 def _alike_but_for_rules(before: Advisor, after: Advisor) -> bool:
-    """Whether knowledge and objectives are the same, and the vocabulary but for facts that nobody has to state."""
+    """Whether knowledge and objectives are the same, and the vocabulary but for facts that need not be stated."""
     one, other = before.knowledge, after.knowledge
     parts = ("gpus", "models", "offers", "spot_offers", "costs", "figures", "disagreements")
     if any(getattr(one, part) != getattr(other, part) for part in parts) or before.objectives != after.objectives:

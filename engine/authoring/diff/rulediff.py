@@ -14,7 +14,7 @@ from whichgpu.engine.authoring.lint.regions import Example, Regions
 from whichgpu.engine.rules import Rule, Rulebook, Vocabulary, canonical, rule_digest
 
 
-#: What a rule is made of, in the order in which a difference is told. The first group can change an answer.
+#: What a rule is made of, in the order in which differences are listed. The first group can change an answer.
 DECISIVE = ("stage", "each", "when", "effects", "overrides", "hit", "row")
 SPOKEN = ("title", "text", "because", "sources", "encodes", "status", "valid_until", "responsible", "tests", "topic")
 

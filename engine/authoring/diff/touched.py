@@ -39,10 +39,10 @@ def touched_by(before: Advisor, after: Advisor) -> Touched | None:
     if concern is None or before.vocabulary.facts != after.vocabulary.facts:
         return None
     edited = {rule.id for change in changes for rule in change.both}
-    return Touched(_hanging_on(edited, before.rulebook, after.rulebook), after, concern)
+    return Touched(_depending_on(edited, before.rulebook, after.rulebook), after, concern)
 
 
-def _hanging_on(edited: set[str], *books: Rulebook) -> frozenset[str]:
+def _depending_on(edited: set[str], *books: Rulebook) -> frozenset[str]:
     """The edited rules, and all that read or set what any of them sets, share a table with it, or override it."""
     rules = {rule.id: rule for book in books for rule in book.rules}
     makers = [(frozenset((*item.needs, *item.uses)), item.output) for item in registered().values()]

@@ -33,13 +33,13 @@ _SIZES = {
 #: Share of utilisation, in per cent, that a rhythm of runs usually comes to.
 _BUSY = {"one_off": (1, 5), "sporadic": (2, 15), "weekly": (5, 30), "daily": (20, 70), "continuous": (60, 98)}
 
-#: How often a person can state a fact that bears on the job, and how often one turns up that seldom matters.
+#: How often a person can state a fact that concerns the job, and how often one turns up that seldom matters.
 _KNOWN = 0.8
 _SELDOM = {"always": 0.05, "if_it_matters": 0.03, "on_request": 0.008, "never": 0.0}
 #: GPUs that people name when they ask.
 _NAMED_GPUS = ("nvidia-h100", "nvidia-a100-80gb", "nvidia-l40s", "nvidia-rtx-4090", "nvidia-l4", "amd-mi300x")
 
-#: What the name of a model settles.
+#: What the name of a model gives.
 _OF_THE_MODEL = frozenset({"param_count_b", "active_param_count_b"})
 
 Facts = dict[str, Any]
@@ -53,7 +53,7 @@ _OBJECTIVE_SHARES = {"balanced": 6, "cheapest": 3, "fastest": 1}
 def sample_workloads(vocabulary: Vocabulary, amount: int, *, seed: int = 1) -> list[Facts]:
     """Workloads, each with a name under ``id``.
 
-    What bears on the kind of job is known in four of five cases; every other fact that a person can state turns up now
+    What concerns the kind of job is known in four of five cases; every other fact that a person can state turns up now
     and then, with a value from its whole domain, so that facts of a layer are drawn too.
 
     Args:
@@ -92,7 +92,7 @@ def _draw(vocabulary: Vocabulary, seed: int, number: int) -> Facts:
     return facts
 
 
-#: Facts whose odd values make a job that nobody has: drawn never, or stated by the profiles alone.
+#: Facts whose odd values make a job that does not exist: drawn never, or stated by the profiles alone.
 _LEFT_ALONE = frozenset({"qps_per_gpu", "samples_per_s", "tokens_per_s", "price_ratio", "speed_ratio", "buy_quote_usd"})
 
 

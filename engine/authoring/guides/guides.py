@@ -26,7 +26,7 @@ from whichgpu.engine.rules import Disagree
 #: (the disagreement says which), or the same statement in other words.
 SetAside = Literal["promotion", "superseded", "duplicate"]
 #: What says of itself that it carries a heuristic, and is listed in the manifest to be held against that.
-TOLD = ("rules", "facts", "figures", "disagreements")
+DECLARED = ("rules", "facts", "figures", "disagreements")
 _FEWER_THAN = 60
 _CLOSE = 0.02
 
@@ -67,8 +67,8 @@ class CoverageEntry(FrozenModel, omit_defaults=True):
     @property
     def carried(self) -> bool:
         """Whether anything carries it."""
-        told = any((self.rules, self.facts, self.figures)) or (bool(self.disagreements) and self.set_aside is None)
-        return told or self.by_hand
+        declared = any((self.rules, self.facts, self.figures)) or (bool(self.disagreements) and self.set_aside is None)
+        return declared or self.by_hand
 
     @property
     def by_hand(self) -> bool:
@@ -91,7 +91,7 @@ class Standing(Struct, frozen=True):
         entry = self.entry
         if entry is None:
             return ["nowhere"]
-        said = [f"{kind.removesuffix('s')} {name}" for kind in TOLD for name in getattr(entry, kind)]
+        said = [f"{kind.removesuffix('s')} {name}" for kind in DECLARED for name in getattr(entry, kind)]
         said += [f"value {value.gpu} {value.field}" for value in entry.values]
         said += [f"calculator {done.calculator}" for done in entry.sums]
         said += [f"cost {name}" for name in entry.costs] + [f"code {name}" for name in entry.code]
@@ -174,8 +174,8 @@ def carriers(advisor: Advisor) -> dict[str, dict[str, tuple[str, ...]]]:
 
 def uncarried(advisor: Advisor) -> list[str]:
     """Heuristics that nothing in this rulebook and knowledge carries, and that are not set aside; sorted."""
-    told = {name for kind in carriers(advisor).values() for name in kind}
-    rest = (standing for standing in standings(advisor) if standing.id not in told)
+    carried = {name for kind in carriers(advisor).values() for name in kind}
+    rest = (standing for standing in standings(advisor) if standing.id not in carried)
     return sorted(s.id for s in rest if s.entry is None or not (s.entry.by_hand or s.entry.set_aside))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from whichgpu.engine.advisor import Advisor
-from whichgpu.engine.authoring.guides.guides import TOLD, carriers, catalogue_of
+from whichgpu.engine.authoring.guides.guides import DECLARED, carriers, catalogue_of
 from whichgpu.engine.core import KnowledgeError, read_document
 
 
@@ -30,7 +30,7 @@ def refreshed_manifest(advisor: Advisor) -> str:
     for row in catalogue_of(folder):
         entry = before.get(row["id"]) or {}
         lines.append(f"  {row['id']}:\n")
-        for kind in TOLD:
+        for kind in DECLARED:
             if names := actual[kind].get(row["id"]):
                 lines.append(f"    {kind}: [{', '.join(names)}]\n")
         lines += [_written(key, entry[key]) for key in _WRITTEN if key in entry]

@@ -36,7 +36,7 @@ class Finding(Struct, frozen=True):
     place: Place | None = None
     nearest: tuple[str, ...] = ()
     fix: str | None = None
-    possible: bool = False  # it hangs on a comparison that is not looked into
+    possible: bool = False  # it depends on a comparison that is not looked into
     example: Example | None = None  # a workload that shows it; None for a fact that is unknown there
 
     def to_dict(self) -> PrintedFinding:
@@ -100,7 +100,7 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     sections: Mapping[str, frozenset[str]] = field(default_factory=dict)  # by source the titles of its sections
     uncarried: tuple[str, ...] = ()  # heuristics that nothing carries, and that are not set aside
     models: Mapping[str, ModelSpec] = field(default_factory=dict)  # of the catalogue
-    run_sources: frozenset[str] = frozenset()  # sources that tell of measured runs
+    run_sources: frozenset[str] = frozenset()  # sources of measured runs
     catalogue: CatalogueView = field(default_factory=CatalogueView)
     figures: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # of the knowledge, as their file states
     required: tuple[str, ...] = ()  # what every rule has to state of who answers for it: ``author`` and the like
@@ -114,7 +114,7 @@ class LintContext(Surroundings, frozen=True, kw_only=True):
     known: KnownNames
     today: datetime.date
     regions: Regions
-    derived: Regions  # the same where nobody states by hand what rules derive
+    derived: Regions  # the same where what rules derive is not stated
     checks: frozenset[str] = frozenset()  # ids of all checks
 
     def orders(self, rule: Rule) -> list[Formula]:

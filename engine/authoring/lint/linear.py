@@ -2,7 +2,7 @@
 
 A comparison such as ``plan.usd_per_hour * 1.3 > budget_usd_per_hour`` becomes a linear form, compared with zero.
 Whether several hold together, with each fact in its range, is found by eliminating one fact after the other (Fourier
-and Motzkin) in fractions, without rounding; whole numbers, values left out of a range and ``!=`` are settled by
+and Motzkin) in fractions, without rounding; whole numbers, values left out of a range and ``!=`` are decided by
 dividing the case in two.
 """
 
@@ -31,7 +31,7 @@ from whichgpu.engine.rules import (
 MOST_ROWS, MOST_DIVISIONS = 600, 40
 
 
-class GaveUp(Exception):  # noqa: N818  (not an error: the answer is "cannot tell")
+class GaveUp(Exception):  # noqa: N818  (not an error: the answer is "undecided")
     """The search took too many steps."""
 
 
@@ -147,7 +147,7 @@ class System(Struct, frozen=True):
         """A point at which all holds; None: there is none.
 
         Raises:
-            GaveUp: it would take too long to tell.
+            GaveUp: it would take too long to decide.
         """
         return self._point(iter(range(MOST_DIVISIONS)))
 

@@ -21,6 +21,6 @@ class PrintedFinding(TypedDict):
     line: Annotated[int | None, doc("The line in it.")]
     column: Annotated[int | None, doc("The column in that.")]
     nearest: Annotated[list[str], doc("What was probably meant.")]
-    fix: Annotated[str | None, doc("What would mend it.")]
-    possible: Annotated[bool, doc("It hangs on a comparison that is not looked into.")]
+    fix: Annotated[str | None, doc("What would fix it.")]
+    possible: Annotated[bool, doc("It depends on a comparison that is not looked into.")]
     example: Annotated[FactValues | None, doc("A workload that shows it; null for unknown facts.")]

@@ -69,7 +69,7 @@ class Regions:
         """
         self._rules = {rule.id: rule for rule in rulebook.rules}
         self._vocabulary = vocabulary
-        self._by_hand = True
+        self._derived_may_be_stated = True
         self.conditions = Conditions(Domains((*_constants(rulebook), *extra), vocabulary), vocabulary)
         self._comparisons = self.conditions.comparisons
         self._above = overriders(self._rules)
@@ -83,9 +83,9 @@ class Regions:
         self._true: dict[int, tuple[Expr, Formula]] = {}
 
     def derived(self) -> Regions:
-        """The same regions where nobody states what rules derive, unless it is asked for."""
+        """The same regions where what rules derive is not stated, unless it is asked for."""
         other = copy(self)
-        other._by_hand = False
+        other._derived_may_be_stated = False
         other._where, other._fires, other._inlined, other._open = {}, {}, {}, set()
         other._true = {}
         return other
@@ -106,7 +106,7 @@ class Regions:
         return self._inline(self.conditions.false(expr))
 
     def known(self, fact: str) -> Formula:
-        """Where the fact is known, by whatever settles it."""
+        """Where the fact is known, by whatever gives it."""
         return self._inline(self.conditions.known(fact))
 
     def where(self, rule: Rule) -> Formula:
@@ -175,7 +175,7 @@ class Regions:
         return both(*parts) if isinstance(formula, All) else either(*parts)
 
     def _looked_into(self, fact: str) -> bool:
-        """Whether what a fact is, or how facts compare, hangs on nothing outside of the formulas."""
+        """Whether what a fact is, or how facts compare, depends on nothing outside of the formulas."""
         if not fact.startswith(OPAQUE):
             return fact not in self._dim
         reads = self._comparisons.reads(fact)
@@ -219,7 +219,7 @@ class Regions:
         silent = (self.outside(self.fires(rule)) for rule, _ in setters)
         stated = wanted.mask
         fact = self._vocabulary.facts[wanted.fact]
-        if fact.role == "output" or not (self._by_hand or fact.question):
+        if fact.role == "output" or not (self._derived_may_be_stated or fact.question):
             stated &= classes.unknown
         return either(*gives, both(*silent, literal(wanted.fact, stated, wanted.full)))
 

@@ -104,7 +104,7 @@ def solvable(first: Formula, *others: Formula, possible: Possible) -> bool:
     round after the other: a case for all, or a few that exclude each other, is found before all have to be looked at.
 
     Raises:
-        GaveUp: it would take too long to tell.
+        GaveUp: it would take too long to decide.
     """
     wanted, waiting, steps = [first], [*others], iter(range(MOST_STEPS))
     while (masks := _solve({}, wanted, possible, steps)) is not None:
@@ -132,6 +132,6 @@ def solve(*formulas: Formula, possible: Possible) -> dict[str, int] | None:
     ``possible`` says of masks whether the comparisons of facts with each other among them can hold together.
 
     Raises:
-        GaveUp: it would take too long to tell.
+        GaveUp: it would take too long to decide.
     """
     return _solve({}, formulas, possible, iter(range(MOST_STEPS)))

@@ -12,7 +12,7 @@ from functools import lru_cache
 _WORD = re.compile(r"[a-z]+\d*[a-z]*|\d+")
 _ENDINGS = ("ing", "ies", "es", "ed", "s", "ly", "er")
 _SHORTEST = 3
-#: Words that tell no subject from another: those of any sentence, and those of any sentence about GPUs.
+#: Words that distinguish no subjects: those of any sentence, and those of any sentence about GPUs.
 _COMMON = frozenset({
     "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "has", "have", "in", "is", "it", "more", "most",
     "no", "not", "of", "on", "one", "or", "than", "that", "the", "to", "what", "which", "with", "card", "gpu",
@@ -32,16 +32,16 @@ def _words(text: str) -> frozenset[str]:
 
 
 def rarity(texts: Iterable[frozenset[str]]) -> dict[str, float]:
-    """How much each word tells: the logarithm of how many texts there are for one that has it."""
+    """How much each word weighs: the logarithm of how many texts there are for one that has it."""
     every = list(texts)
     counts = Counter(word for words in every for word in words)
     return {word: math.log(len(every) / count) for word, count in counts.items()}
 
 
-def share_said(words: frozenset[str], there: frozenset[str], tells: Mapping[str, float]) -> float:
-    """How much of what ``words`` tell is ``there``, from 0 to 1; 1 where they tell nothing."""
-    whole = sum(tells.get(word, 0.0) for word in words)
-    return sum(tells.get(word, 0.0) for word in words & there) / whole if whole else 1.0
+def share_said(words: frozenset[str], there: frozenset[str], weights: Mapping[str, float]) -> float:
+    """How much of the weight of ``words`` is ``there``, from 0 to 1; 1 where they weigh nothing."""
+    whole = sum(weights.get(word, 0.0) for word in words)
+    return sum(weights.get(word, 0.0) for word in words & there) / whole if whole else 1.0
 
 
 def stem(word: str) -> str:

@@ -18,12 +18,12 @@ _COSTLY = ("plan.", "candidate.")
 
 
 class TestCases:
-    """The cases of the tests inside rules: facts settled once for equal inputs, conditions compiled once."""
+    """The cases of the tests inside rules: facts resolved once for equal inputs, conditions compiled once."""
 
     __test__ = False  # pytest would take the name for a test class
 
     def __init__(self, rulebook: Rulebook, facts_for: FactsFor) -> None:
-        """Prepare the cases of a rulebook; ``facts_for`` settles the facts of one."""
+        """Prepare the cases of a rulebook; ``facts_for`` resolves the facts of one."""
         self._facts_for = facts_for
         self._cache: dict[object, Facts] = {}
         self._compiled: dict[str, tuple[Compiled, ...]] = {}
@@ -31,18 +31,18 @@ class TestCases:
         self.rows_above = rows_above(rulebook.rules)
 
     def facts(self, given: Mapping[str, object], plan: Mapping[str, object], each: Each) -> Facts:
-        """The facts of one case. Raises WhichgpuError where it cannot be settled."""
+        """The facts of one case. Raises WhichgpuError where it cannot be resolved."""
         key = (key_of(given), key_of(plan), each)
         if key not in self._cache:
             self._cache[key] = self._facts_for(given, plan, each)
         return self._cache[key]
 
     def of(self, rule: Rule) -> Iterator[Facts]:
-        """The facts of each test of a rule that can be settled."""
+        """The facts of each test of a rule that can be resolved."""
         return (facts for _, facts in self.with_facts(rule))
 
     def with_facts(self, rule: Rule) -> Iterator[tuple[RuleTest, Facts]]:
-        """Each test of a rule that can be settled, with its facts."""
+        """Each test of a rule that can be resolved, with its facts."""
         for test in rule.tests:
             with suppress(WhichgpuError):
                 yield test, self.facts(test.given, test.plan, rule.each)
@@ -76,5 +76,5 @@ class TestCases:
 
 
 def key_of(facts: Mapping[str, object]) -> tuple[tuple[str, str, object], ...]:
-    """Equal for equal facts; the type's name tells ``True`` from ``1``."""
+    """Equal for equal facts; the type's name distinguishes ``True`` from ``1``."""
     return tuple((name, type(value).__name__, value) for name, value in sorted(facts.items()))

@@ -163,7 +163,7 @@ def _recommendation(case: Expectation, wanted: Mapping[str, Any]) -> list[str]:
 
 def _why_not(case: Expectation) -> str:
     answer = case.decision["no_answer"]
-    return str(answer["kind"]) if isinstance(answer, Mapping) else "nobody knows why"
+    return str(answer["kind"]) if isinstance(answer, Mapping) else "no reason is given"
 
 
 def _no_answer(case: Expectation, wanted: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""A first test for a rule that has none: a case in which it fires, found by its conditions and tried before it is told.
+"""A first test for a rule that has none: a case in which it fires, found by its conditions and tried first.
 
 What a test made of a rule shows is what the rule says, right or wrong: it is there to be looked at, and for later edits
 to be held against.
@@ -38,7 +38,7 @@ class FirstTests:
 
         Args:
             rulebook: the rules.
-            facts_for: settles the facts of a test.
+            facts_for: resolves the facts of a test.
             vocabulary: the facts.
             computed: facts that calculators and the pipeline give.
             cards: the facts of each GPU of the catalogue by its id.

@@ -18,7 +18,7 @@ from whichgpu.engine.core import Facts, WhichgpuError
 from whichgpu.engine.rules import Claim, Expected, Fallback, Reject, Rule, RuleTest, SetFact, Vocabulary
 
 
-#: So many words of a text tell it from others.
+#: So many words of a text identify it.
 PHRASE = 5
 
 

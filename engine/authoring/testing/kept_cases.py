@@ -27,7 +27,7 @@ from whichgpu.engine.rules import PackedRulebook, Rulebook, probing
 
 
 #: Parts of a rule that change what a case can expect although they change no decision.
-_TOLD_TOO = frozenset({"status", "valid_until"})
+_REPORTED_TOO = frozenset({"status", "valid_until"})
 
 
 class _Kept(Struct, frozen=True):
@@ -83,7 +83,9 @@ def _still_so(
     alike = [case for case in cases if kept.misses.get(case.id, ("",))[0] == digests[case.id]]
     if kept.rules != advisor.rulebook.digest:
         changes = rule_changes(_unpacked(kept.rulebook), advisor.rulebook)
-        concern = concern_with((rule for change in changes if _tells(change) for rule in change.both), advisor)
+        concern = concern_with(
+            (rule for change in changes if _may_change_results(change) for rule in change.both), advisor
+        )
         alike = [case for case in alike if not _may_meet(case, concern, advisor)]
     return {case.id: kept.misses[case.id][1] for case in alike}
 
@@ -92,9 +94,9 @@ def _unpacked(packed: msgspec.Raw) -> Rulebook:
     return msgspec.msgpack.decode(packed, type=PackedRulebook).rulebook()
 
 
-def _tells(change: RuleChange) -> bool:
+def _may_change_results(change: RuleChange) -> bool:
     """Whether a case can come out otherwise; the name of a rule may break a tie."""
-    return change.decisive or change.kind == "renamed" or not _TOLD_TOO.isdisjoint(change.aspects)
+    return change.decisive or change.kind == "renamed" or not _REPORTED_TOO.isdisjoint(change.aspects)
 
 
 def _may_meet(case: Scenario, concern: Concern, advisor: Advisor) -> bool:

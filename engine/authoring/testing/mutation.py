@@ -75,7 +75,7 @@ def mutate(
 
     Args:
         rulebook: the rules, whose tests should pass.
-        facts_for: settles the facts of a test; asked once for equal inputs.
+        facts_for: resolves the facts of a test; asked once for equal inputs.
         vocabulary: the facts.
         computed: facts that calculators and the pipeline give.
         rules: which rules; None for all.
@@ -188,7 +188,7 @@ class _Field:
         return regions.never(old, opposite(new)) and regions.never(new, opposite(old))
 
     def suggestion(self, rule: Rule, mutant: Mutant) -> Suggestion | None:
-        """A test that tells the mutant from the rule."""
+        """A test that distinguishes the mutant from the rule."""
         for candidate in suggestions(rule, mutant, self._vocabulary):
             try:
                 facts = self._cases.facts(candidate.given, candidate.plan, rule.each)

@@ -14,26 +14,26 @@ from whichgpu.engine.rules import Each, ResolvedFacts, coerce, probing
 
 
 class LateFacts(Mapping[str, Value]):
-    """Facts of which some are settled last, and worked out only when one of them is asked for."""
+    """Facts of which some are resolved last, and worked out only when one of them is asked for."""
 
     def __init__(
         self,
         facts: Mapping[str, Value],
         late: frozenset[str],
-        settle: Callable[[], Facts],
+        resolve: Callable[[], Facts],
         one: Callable[[str], Value | None] | None = None,
     ) -> None:
         """Prepare.
 
         Args:
             facts: those that are known now.
-            late: names of those that are settled last.
-            settle: gives those of ``late`` that come to be known, among others.
+            late: names of those that are resolved last.
+            resolve: gives those of ``late`` that come to be known, among others.
             one: gives one of them, None where it stays unknown, with less work than all.
         """
         self._facts = facts
         self._late = late
-        self._settle = settle
+        self._resolve = resolve
         self._one = one
 
     def __getitem__(self, name: str) -> Value:
@@ -56,12 +56,12 @@ class LateFacts(Mapping[str, Value]):
 
     @cached_property
     def _whole(self) -> Facts:
-        late = {name: value for name, value in self._settle().items() if name in self._late}
+        late = {name: value for name, value in self._resolve().items() if name in self._late}
         return {**late, **self._facts}
 
 
 class RuleTestFacts:
-    """Settles the facts of a rule's test as a decision would, and lays what the test states over them."""
+    """Resolves the facts of a rule's test as a decision would, and lays what the test states over them."""
 
     def __init__(self, advisor: Advisor) -> None:
         self.advisor = advisor
@@ -76,8 +76,8 @@ class RuleTestFacts:
         """All facts that a rule of this scope would read.
 
         Args:
-            given: workload facts. Those that only a later moment settles may be stated too, and then stand. A fact
-                stated as unknown is so, whatever would settle it.
+            given: workload facts. Those that are resolved later may be stated too, and then stand. A fact stated as
+                unknown is so, whatever would resolve it.
             plan: ``gpu`` and ``count``, and ``plan.*``, ``gpu.*`` or ``candidate.*`` facts that are to differ.
             each: the rule's scope.
 
@@ -89,7 +89,7 @@ class RuleTestFacts:
         hidden = values.keys() - stated.keys()
         made = None if each == "workload" else _PlanOfTest(self, stated, plan, each)
         if "model_name" in stated:
-            self._begun(stated)  # A look-up may refuse what is stated, which is told at once.
+            self._begun(stated)  # A look-up may refuse what is stated, which is reported at once.
         # What is stated stands, and the catalogue is known; many rules ask for no more.
         known = {**stated, **made.known} if made else stated
         facts: Facts = LateFacts(
@@ -111,7 +111,7 @@ class RuleTestFacts:
 
     @probing()
     def _fact(self, stated: Mapping[str, Value], name: str) -> Value | None:
-        """One of these facts, resolved as far as it needs; most rules ask for one that is settled early."""
+        """One of these facts, resolved as far as it needs; most rules ask for one that is resolved early."""
         return self._begun(stated).resolving.fact(name)
 
     def _begun(self, stated: Mapping[str, Value]) -> ResolvingIntake:

@@ -52,12 +52,12 @@ def run_rule_tests(
 ) -> list[TestResult]:
     """Run the tests of all rules, or of those named (ids of rules or tables), sorted by rule and position.
 
-    Whether a rule fires hangs on its own conditions and, for a row of a ``first`` table, on the rows above it. What a
+    Whether a rule fires depends on its own conditions and, for a row of a ``first`` table, on the rows above it. What a
     test says that follows is looked for with all that overrides the rule.
 
     Args:
         rulebook: the rules, with their tests.
-        facts_for: settles the facts of a test; asked once for equal inputs.
+        facts_for: resolves the facts of a test; asked once for equal inputs.
         vocabulary: the facts.
         rules: which rules; None for all.
         decide: decides what a test gives, for those that speak of the whole answer; without it that is left out.
@@ -91,7 +91,7 @@ class _Trial:
             why = "; ".join(problem.message for problem in error.problems)
         else:
             outcome = self._judge(rule, facts)
-            # Wording costs more than judging, and nobody reads why a test passes.
+            # Wording costs more than judging, and why a test passes is not read.
             why = "" if (outcome == "fired") == test.fires else self._explain(rule, facts, outcome)
             misses = self._outcomes.misses(rule, test, facts) if outcome == "fired" else []
             if misses:

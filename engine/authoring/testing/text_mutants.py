@@ -12,7 +12,7 @@ from whichgpu.engine.authoring.testing.said import SHOWN, sentences
 from whichgpu.engine.rules import Fallback, Reject, Rule
 
 
-#: Words of which a hasty hand writes one for the other.
+#: Words of which a hasty author writes one for the other.
 EXCHANGED = (
     ("more", "less"),
     ("more", "fewer"),

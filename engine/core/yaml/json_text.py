@@ -20,7 +20,7 @@ def nodes_of_json(source: Source, max_depth: int) -> Node:
     """The nodes of one JSON value with their positions.
 
     Raises:
-        NotJsonError: whatever the reason; the reader of YAML tells what is wrong with the text.
+        NotJsonError: whatever the reason; the reader of YAML says what is wrong with the text.
     """
     return _Reader(source, max_depth).whole()
 

@@ -14,6 +14,8 @@ from whichgpu.engine.plans.costs.usage import usage_of
 
 #: Places where hardware stands that is one's own.
 _OWN_SITES = frozenset({"workstation", "edge", "datacenter"})
+#: The fact that machines are rented at a place of one's own, since nothing that is bought keeps a budget.
+RENTED_INSTEAD = "rented_instead"
 _OWNED = re.compile(
     r"^\s*(?:(?P<before>\d+)\s*[x*]\s*)?(?P<gpu>.+?)(?:\s*(?:[:=*]|\s[xX]|(?<=[\s\d])[xX])\s*(?P<after>\d+))?\s*$"
 )
@@ -56,7 +58,7 @@ class Spending(Struct, frozen=True):
 
 
 def spending_of(facts: Facts, constants: EconomicsConstants) -> Spending:
-    """Read the facts about paying. Whoever wishes to rent pays rent, wherever the machines stand."""
+    """Read the facts about paying. Whoever wishes to rent, or can afford nothing else, pays rent anywhere."""
     wish, site = facts.get("procurement_wish"), facts.get("deployment_site")
     return Spending(
         facts=facts,
@@ -76,9 +78,15 @@ def paid_idle(facts: Facts, constants: EconomicsConstants) -> bool:
     return _buys(facts) and usage_of(facts, 1, constants) is None
 
 
+def busy_share(facts: Facts) -> float:
+    """The share of its time that bought hardware is said to be busy; all of it where nothing is said of that."""
+    use = number(facts, "utilization_pct") if _buys(facts) else None
+    return use / 100 if use else 1.0
+
+
 def _buys(facts: Facts) -> bool:
     wish, site = facts.get("procurement_wish"), facts.get("deployment_site")
-    return wish == "buy" or (wish != "rent" and site in _OWN_SITES)
+    return wish == "buy" or (wish != "rent" and site in _OWN_SITES and facts.get(RENTED_INSTEAD) is not True)
 
 
 def _quoted(facts: Facts) -> frozenset[str]:

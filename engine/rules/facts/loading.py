@@ -61,20 +61,20 @@ class _Kept(Struct, frozen=True):
 
 
 def _read(files: Sequence[tuple[Path, Path]], *, cached: bool) -> _Kept:
-    desk = _Desk([])
+    loaded = _Loaded([])
     for place, (fact_file, code_file) in enumerate(files):
         if place == 0 or fact_file.is_file():
-            _read_facts(read_document(fact_file, error=KnowledgeError, cached=cached), desk)
+            _read_facts(read_document(fact_file, error=KnowledgeError, cached=cached), loaded)
         if place == 0 or code_file.is_file():
-            _read_codes(read_document(code_file, error=KnowledgeError, cached=cached), desk)
-    problems = [*desk.problems, *_check_names(desk)]
+            _read_codes(read_document(code_file, error=KnowledgeError, cached=cached), loaded)
+    problems = [*loaded.problems, *_check_names(loaded)]
     if problems:
         raise KnowledgeError(problems)
-    return _Kept(desk.facts, desk.codes)
+    return _Kept(loaded.facts, loaded.codes)
 
 
 @dataclass(slots=True)
-class _Desk:
+class _Loaded:
     """What was read so far: entries as written and as checked, and the file that each stands in."""
 
     problems: list[Problem]
@@ -84,63 +84,63 @@ class _Desk:
     homes: dict[str, Document] = field(default_factory=dict)
 
 
-def _read_facts(document: Document, desk: _Desk) -> None:
-    for name, entry in _entries(document, "facts", desk):
+def _read_facts(document: Document, loaded: _Loaded) -> None:
+    for name, entry in _entries(document, "facts", loaded):
         whole = {"scope": _scope_of(name), **entry, "name": name}
         if isinstance(whole.get("when_unstated"), dict):  # one assumption, without a list around it
             whole["when_unstated"] = (whole["when_unstated"],)
-        fact = _validated(FactDef, whole, document, ("facts", name), desk)
+        fact = _validated(FactDef, whole, document, ("facts", name), loaded)
         if fact is not None:
-            desk.facts[name] = fact
-            desk.problems += _check(fact, document)
+            loaded.facts[name] = fact
+            loaded.problems += _check(fact, document)
 
 
-def _read_codes(document: Document, desk: _Desk) -> None:
-    for name, entry in _entries(document, "codes", desk):
-        code = _validated(Code, {**entry, "code": name}, document, ("codes", name), desk)
+def _read_codes(document: Document, loaded: _Loaded) -> None:
+    for name, entry in _entries(document, "codes", loaded):
+        code = _validated(Code, {**entry, "code": name}, document, ("codes", name), loaded)
         if code is not None:
-            desk.codes[name] = code
+            loaded.codes[name] = code
             if not name.startswith(("A-", "W-")):
-                desk.problems.append(_at(document, ("codes", name), f"the code {name} must start with A- or W-"))
+                loaded.problems.append(_at(document, ("codes", name), f"the code {name} must start with A- or W-"))
 
 
 def _over(
-    name: str, entry: dict[str, Any], path: tuple[str, ...], document: Document, desk: _Desk
+    name: str, entry: dict[str, Any], path: tuple[str, ...], document: Document, loaded: _Loaded
 ) -> dict[str, Any] | None:
     """The entry, laid over the one of that name in a layer below if there is one and a reason is given."""
-    below = desk.written.get(name)
+    below = loaded.written.get(name)
     if below is not None:
         if not str(entry.get("because") or "").strip():
-            message = f"{name} is defined already, in {desk.homes[name].source.name}"
+            message = f"{name} is defined already, in {loaded.homes[name].source.name}"
             fix = "give it another name; or, to change it, add because: with the reason, and only the keys that differ"
-            desk.problems.append(Problem("duplicate-id", message, place_of(find(document.node, path)), fix=fix))
+            loaded.problems.append(Problem("duplicate-id", message, place_of(find(document.node, path)), fix=fix))
             return None
         entry = {**below, **{key: value for key, value in entry.items() if key != "because"}}
-    desk.written[name] = entry
-    desk.homes[name] = document
+    loaded.written[name] = entry
+    loaded.homes[name] = document
     return entry
 
 
-def _entries(document: Document, key: str, desk: _Desk) -> Iterator[tuple[str, dict[str, Any]]]:
+def _entries(document: Document, key: str, loaded: _Loaded) -> Iterator[tuple[str, dict[str, Any]]]:
     """The entries of a file, each laid over the one of its name in a layer below."""
     content = document.plain
     if not isinstance(content, dict) or set(content) != {key} or not isinstance(content[key], dict):
-        desk.problems.append(_at(document, (), f"the file must hold the one key '{key}:' with a mapping"))
+        loaded.problems.append(_at(document, (), f"the file must hold the one key '{key}:' with a mapping"))
         return
     for name, entry in content[key].items():
         if not isinstance(entry, dict):
-            desk.problems.append(_at(document, (key, name), f"{name} must be a mapping"))
-        elif (whole := _over(name, entry, (key, name), document, desk)) is not None:
+            loaded.problems.append(_at(document, (key, name), f"{name} must be a mapping"))
+        elif (whole := _over(name, entry, (key, name), document, loaded)) is not None:
             yield name, whole
 
 
 def _validated(
-    model: type[_EntryT], entry: dict[str, Any], document: Document, path: tuple[str, ...], desk: _Desk
+    model: type[_EntryT], entry: dict[str, Any], document: Document, path: tuple[str, ...], loaded: _Loaded
 ) -> _EntryT | None:
     try:
         return record_of(model, entry)
     except RecordError as error:
-        desk.problems += error.problems(document.node, path, known=model.__struct_fields__)
+        loaded.problems += error.problems(document.node, path, known=model.__struct_fields__)
         return None
 
 
@@ -183,11 +183,11 @@ def _conditions(fact: FactDef) -> list[tuple[bool, str, str]]:
     ]
 
 
-def _check_names(desk: _Desk) -> list[Problem]:
+def _check_names(loaded: _Loaded) -> list[Problem]:
     found: list[Problem] = []
     owners: dict[str, str] = {}
-    for name, fact in sorted(desk.facts.items()):
-        document = desk.homes[name]
+    for name, fact in sorted(loaded.facts.items()):
+        document = loaded.homes[name]
         for alias in fact.aliases:
             path = ("facts", name, "aliases")
             if alias in RESERVED:
@@ -197,20 +197,20 @@ def _check_names(desk: _Desk) -> list[Problem]:
             if alias in owners and fact.alias_when is None:
                 found.append(_at(document, path, f"the alias {alias} belongs to {owners[alias]} already"))
             owners.setdefault(alias, name)
-        if fact.otherwise is not None and fact.otherwise not in desk.facts:
-            found.append(_no_fact(fact.otherwise, desk, document, ("facts", name, "otherwise")))
+        if fact.otherwise is not None and fact.otherwise not in loaded.facts:
+            found.append(_no_fact(fact.otherwise, loaded, document, ("facts", name, "otherwise")))
         for spelling, stated in fact.also_states.items():
             for other, value in stated.items():
                 stands = ("facts", name, "also_states", spelling, other)
-                if other not in desk.facts:
-                    found.append(_no_fact(other, desk, document, stands))
+                if other not in loaded.facts:
+                    found.append(_no_fact(other, loaded, document, stands))
                 else:
-                    found += read_value(desk.facts[other], value, place_of(find(document.node, stands))).problems
+                    found += read_value(loaded.facts[other], value, place_of(find(document.node, stands))).problems
     return found
 
 
-def _no_fact(name: str, desk: _Desk, document: Document, path: tuple[str, ...]) -> Problem:
-    near = nearest_words(name, desk.facts)
+def _no_fact(name: str, loaded: _Loaded, document: Document, path: tuple[str, ...]) -> Problem:
+    near = nearest_words(name, loaded.facts)
     message = f"no fact is called {name!r}" + (f"; did you mean {' or '.join(near)}?" if near else "")
     return _at(document, path, message)
 

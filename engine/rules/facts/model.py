@@ -1,4 +1,4 @@
-"""What a fact is: type, unit, domain, wording, and how it settles when nobody gives it."""
+"""What a fact is: type, unit, domain, wording, and how it is resolved when it is not stated."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ READABLE: dict[str, frozenset[str]] = {
 
 
 class Assume(FrozenModel):
-    """The value taken when nothing else settles the fact and the condition ``when`` holds, and on what ground."""
+    """The value taken when nothing else resolves the fact and the condition ``when`` holds, and on what ground."""
 
     assume: Any
     when: str | None = None

@@ -30,8 +30,8 @@ from whichgpu.engine.rules.language.tree import is_local
 
 
 MAX_RULES_IN_BUCKET = 28
-MAX_BUCKETS_ON_SHELF = 14
-MAX_SHELVES = 16
+MAX_BUCKETS_IN_GROUP = 14
+MAX_GROUPS = 16
 MAX_TESTS_IN_BUCKET = 400
 MAX_PROPERTIES = 240
 MAX_LISTS = 10
@@ -67,10 +67,10 @@ class Field(Struct, frozen=True):
 
 
 class Bucket(Struct, frozen=True):
-    """Units of one guard behind a shelf's flag and one of their own, and what a fact must carry for them to fire."""
+    """Units of one guard behind a group's flag and one of their own, and what a fact must carry for them to fire."""
 
     number: int  # in its ruleset
-    shelf: str
+    group: str
     flag: str
     guard: int
     units: tuple[Unit, ...]
@@ -108,14 +108,14 @@ def compile_units(units: Sequence[Unit], *, apart: bool, guarded: bool) -> list[
     Args:
         units: what is to fire.
         apart: whether only units that read the same share a bucket, so that more fact sets are alike in what it reads.
-        guarded: whether few of them are told anything. Each shelf is a ruleset then: a run costs half a microsecond for
-            each rule of its ruleset, a fact one or two, and a ruleset that is told nothing is not run.
+        guarded: whether few of them are given facts. Each group is a ruleset then: a run costs half a microsecond for
+            each rule of its ruleset, a fact one or two, and a ruleset that is given none is not run.
     """
     read = {each.name: (sorted(each.facts()), sorted(each.conditions())) for each in units}
     ordered = sorted(units, key=lambda each: (each.guard, read[each.name]))
-    shelves = _pieces(list(_runs(ordered, apart=apart)), MAX_BUCKETS_ON_SHELF)
+    groups = _pieces(list(_runs(ordered, apart=apart)), MAX_BUCKETS_IN_GROUP)
     names = _names_of(units)
-    return [_ruleset(some, names) for some in _pieces(shelves, 1 if guarded else MAX_SHELVES)]
+    return [_ruleset(some, names) for some in _pieces(groups, 1 if guarded else MAX_GROUPS)]
 
 
 def _pieces(items: Sequence[_Item], size: int) -> list[Sequence[_Item]]:
@@ -172,12 +172,12 @@ def _names_of(units: Iterable[Unit]) -> _Names:
     return _Names(names, fields, dict(zip(sorted(parts), properties[len(facts) :], strict=True)), uses)
 
 
-def _ruleset(shelves: Sequence[Sequence[list[Unit]]], known: _Names) -> Ruleset:
+def _ruleset(groups: Sequence[Sequence[list[Unit]]], known: _Names) -> Ruleset:
     names, fields, conditions, uses = known
     rules: list[str] = []
     buckets: list[Bucket] = []
     bucket_flags = FlagNames("b")
-    for shelf, runs in zip(FlagNames("s").take(len(shelves)), shelves, strict=True):
+    for group, runs in zip(FlagNames("s").take(len(groups)), groups, strict=True):
         for flag, run in zip(bucket_flags.take(len(runs)), runs, strict=True):
             read = sorted({fact for each in run for fact in each.facts()})
             asked = sorted({part for each in run for part in each.conditions()})
@@ -185,18 +185,18 @@ def _ruleset(shelves: Sequence[Sequence[list[Unit]]], known: _Names) -> Ruleset:
             asking = tuple((part, f',"{conditions[part]}":') for part in asked)
             bucket = Bucket(
                 len(buckets),
-                shelf,
+                group,
                 flag,
                 run[0].guard,
                 tuple(run),
                 tuple(fields[fact] for fact in read if not is_local(fact)),
                 local,
                 asking,
-                f',"{shelf}":1,"{flag}":1',
+                f',"{group}":1,"{flag}":1',
                 (*(each.key for each in local), *(key for _, key in asking)),
             )
             buckets.append(bucket)
-            rules += [_rule(each, (shelf, flag), names, conditions, uses) for each in run]
+            rules += [_rule(each, (group, flag), names, conditions, uses) for each in run]
     return Ruleset(tuple(rules), tuple(buckets))
 
 

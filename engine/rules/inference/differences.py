@@ -47,7 +47,7 @@ def gathering_differences() -> Iterator[list[Difference]]:
 
 
 def note(differences: Sequence[Difference]) -> None:
-    """Add to the list of whoever gathers; nobody else hears of it."""
+    """Add to the list of whoever gathers; it goes nowhere else."""
     found = _gathering.get()
     if found is not None:
         found.extend(differences)

@@ -15,7 +15,7 @@ from whichgpu.engine.rules.inference.encode import Kind, TextCache, Unencodable
 from whichgpu.engine.rules.inference.evaluation import Evaluation
 from whichgpu.engine.rules.inference.native import NativeTest, native_tests
 from whichgpu.engine.rules.inference.parts import Part, Parts, dismissing_first
-from whichgpu.engine.rules.inference.rulesets import BEGINNINGS, Loaded, Rest, Told, load_units
+from whichgpu.engine.rules.inference.rulesets import BEGINNINGS, BucketInput, Loaded, Rest, load_units
 from whichgpu.engine.rules.inference.table_evaluation import TableEvaluation
 from whichgpu.engine.rules.language.columns import Rows
 
@@ -34,7 +34,7 @@ class _Form(Struct, frozen=True):
 
 
 class _Texts(Struct):
-    """What is told of some fact sets, ready to be joined: the properties of a level are those of all its rulesets."""
+    """The text for some fact sets, ready to be joined: the properties of a level are those of all its rulesets."""
 
     columns: dict[str, list[str]] = field(default_factory=dict)  # by key
     rests: dict[tuple[str, ...], Rest] = field(default_factory=dict)
@@ -191,7 +191,7 @@ class DurableMatcher:
                 if beside is not None:
                     buckets, kept = self._known(loaded, buckets, beside)
                     found += kept
-                found += loaded.fire(self._tell(buckets, seen, indexes, odd, texts))
+                found += loaded.fire(self._inputs(buckets, seen, indexes, odd, texts))
             except Unencodable:
                 return [*indexes]
         for name, where in found:
@@ -203,9 +203,9 @@ class DurableMatcher:
     def _known(
         self, loaded: Loaded, buckets: Iterable[Bucket], beside: _Beside
     ) -> tuple[list[Bucket], list[tuple[str, Sequence[int]]]]:
-        """The buckets that are to be told, and what comes of the others, which read only what rows share.
+        """The buckets that are to be given facts, and what comes of the others, which read only what rows share.
 
-        These are told every row of the table of GPUs, once as long as that table lives, as the generated evaluator
+        The others get every row of the table of GPUs, once as long as that table lives, as the generated evaluator
         judges it once.
         """
         kept = loaded.kept.setdefault(beside.whole, {})
@@ -223,18 +223,18 @@ class DurableMatcher:
     def _fire_whole(self, loaded: Loaded, bucket: Bucket, evaluation: TableEvaluation) -> dict[str, Rows]:
         """On which rows of a whole table the units of a bucket fire."""
         every, odd = range(evaluation.size), set[int]()
-        told = self._tell([bucket], Seen(evaluation, every), every, odd, _Texts())
+        inputs = self._inputs([bucket], Seen(evaluation, every), every, odd, _Texts())
         if odd:
             raise Unencodable
         fired: dict[str, Rows] = {}
-        for name, where in loaded.fire(told):
+        for name, where in loaded.fire(inputs):
             fired.setdefault(name, np.zeros(evaluation.size, np.bool_))[where] = True
         return fired
 
-    def _tell(
+    def _inputs(
         self, buckets: Iterable[Bucket], seen: Seen, indexes: Sequence[int], odd: set[int], texts: _Texts
-    ) -> list[Told]:
-        """What buckets are told of fact sets; to ``odd`` are added those that cannot be encoded.
+    ) -> list[BucketInput]:
+        """What buckets are given of fact sets; to ``odd`` are added those that cannot be encoded.
 
         Args:
             buckets: whose guards have fired.
@@ -247,7 +247,7 @@ class DurableMatcher:
             Unencodable: what all fact sets share cannot be encoded.
         """
         columns, rests = texts.columns, texts.rests
-        told: list[Told] = []
+        inputs: list[BucketInput] = []
         for bucket in buckets:
             head = bucket.flags + self._common_text(bucket, seen.evaluation.shared)
             if bucket.own not in rests:
@@ -258,8 +258,8 @@ class DurableMatcher:
                     if key not in columns:
                         columns[key] = _condition_column(key, part, seen, indexes)
                 rests[bucket.own] = _joined([columns[key] for key in bucket.own], len(indexes))
-            told.append(Told(bucket.number, head, rests[bucket.own]))
-        return told
+            inputs.append(BucketInput(bucket.number, head, rests[bucket.own]))
+        return inputs
 
     def _column(self, each: Field, seen: Seen, indexes: Sequence[int], odd: set[int]) -> list[str]:
         """One field of every fact, ready to be joined; empty where the fact is unknown."""
@@ -269,14 +269,14 @@ class DurableMatcher:
         try:
             texts = {code: "" if (value := values[code]) is None else key + known[value] for code in met}
         except Unencodable:
-            texts, strange = {}, set[int]()
+            texts, unencodable = {}, set[int]()
             for code in met:
                 try:
                     texts[code] = "" if (value := values[code]) is None else key + known[value]
                 except Unencodable:
                     texts[code] = ""
-                    strange.add(code)
-            odd.update(position for position, code in enumerate(codes) if code in strange)
+                    unencodable.add(code)
+            odd.update(position for position, code in enumerate(codes) if code in unencodable)
         return list(texts.values()) if isinstance(codes, range) else [texts[code] for code in codes]
 
 

@@ -157,7 +157,7 @@ class FlagNames:
 def property_names(wanted: int) -> list[str]:
     """Names ``p1``, ``p4``, ... in the upper half of the slots, spread evenly over them.
 
-    They are short because facts are told to the engine, and told back for every match, by all their names.
+    They are short because facts are passed to the engine, and returned with every match, under all their names.
     """
     found: list[str] = []
     start = hash_of("p")

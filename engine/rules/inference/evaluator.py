@@ -37,10 +37,10 @@ class Branch(Struct, frozen=True):
 
 
 class Sharing(Struct, frozen=True):
-    """What a table of shared facts settles, by row of that table, and what it leaves."""
+    """What a table of shared facts decides, by row of that table, and what it leaves."""
 
-    truths: dict[int, Rows]  # part -> where it holds
-    whole: Rows | None  # for each of ``Evaluator.local`` where all its parts hold that are settled here
+    true_where: dict[int, Rows]  # part -> where it holds
+    whole: Rows | None  # for each of ``Evaluator.local`` where all its parts hold that are decided here
     others: list[tuple[int, ...]]  # for each of ``Evaluator.local`` the parts that are not
 
 
@@ -95,21 +95,21 @@ class Evaluator:
         return np.full(view.table.size, rows) if isinstance(rows, bool) else rows
 
     def sharing(self, table: FactTable) -> Sharing:
-        """What the table of shared facts behind a table settles; worked out once as long as that table lives."""
+        """What the table of shared facts behind a table decides; worked out once as long as that table lives."""
         if table.shared is None:
             return self._nothing_shared
         known = self._sharings.setdefault(table.shared, {})
         covered = frozenset(table.shared.names & table.names)
         if covered not in known:
-            known[covered] = self._settled(table.shared, covered)
+            known[covered] = self._judged(table.shared, covered)
         return known[covered]
 
-    def _settled(self, shared: FactTable, covered: frozenset[str]) -> Sharing:
+    def _judged(self, shared: FactTable, covered: frozenset[str]) -> Sharing:
         """Judge on a table of shared facts what reads these only; ``covered`` are facts that rows have of their own."""
         names = shared.names - covered
         view = View({}, shared)
         with np.errstate(all="ignore"):
-            truths = {
+            true_where = {
                 number: self.holds(number, view)
                 for number, part in enumerate(self.parts.parts)
                 if part.local and part.reads <= names
@@ -118,7 +118,7 @@ class Evaluator:
         others: list[tuple[int, ...]] = []
         for place, (_, numbers) in enumerate(self.local):
             for number in numbers:
-                if number in truths:
-                    whole[place] &= truths[number]
-            others.append(tuple(number for number in numbers if number not in truths))
-        return Sharing(truths, whole, others)
+                if number in true_where:
+                    whole[place] &= true_where[number]
+            others.append(tuple(number for number in numbers if number not in true_where))
+        return Sharing(true_where, whole, others)

@@ -1,7 +1,7 @@
 """Firing a level of rules: the generated evaluator answers, durable-rules fires what a record keeps and must agree.
 
 The two judge the same conditions by different roads. Where they differ one of them is wrong: the generated one is held
-against an oracle by the tests, so its word counts, and the difference is told (``differences``).
+against an oracle by the tests, so its word counts, and the difference is reported (``differences``).
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Level:
 
     Args:
         rules: the level's rules, all of one scope or mixed.
-        engine: fires the rules beside the generated evaluator; durable-rules if it is available, else nobody.
+        engine: fires the rules beside the generated evaluator; durable-rules if it is available, else none.
     """
 
     def __init__(self, rules: Iterable[Rule], engine: Matcher | None = None) -> None:

@@ -82,7 +82,7 @@ def facts_of(test: NativeTest) -> tuple[str, ...]:
 
 
 def width_of(test: NativeTest | None) -> int:
-    """How many tests it hangs under one parent at most."""
+    """How many tests it puts under one parent at most."""
     return len(test.choices) if isinstance(test, InList) and not test.negated else 1
 
 

@@ -1,4 +1,4 @@
-"""Rulesets with their sessions in the C engine: what their buckets are told, and which units fire on what."""
+"""Rulesets with their sessions in the C engine: what their buckets are given, and which units fire on what."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from whichgpu.engine.rules.inference.parts import Part
 from whichgpu.engine.rules.language.columns import Rows
 
 
-#: What the facts of a batch begin with, and a match tells of each of its facts.
+#: What the facts of a batch begin with, and a match repeats of each of its facts.
 BEGINNINGS = [f'{{"id":"{number:03}"' for number in range(MAX_FACTS)]
 _MATCHED = '{"m":{"id":"'
 _ID_DIGITS = 3
@@ -30,8 +30,8 @@ class Rest(Struct, frozen=True):
     distinct: list[str]
 
 
-class Told(Struct, frozen=True):
-    """What a bucket is told: what all its facts begin with, and the rest of each."""
+class BucketInput(Struct, frozen=True):
+    """What a bucket is given: what all its facts begin with, and the rest of each."""
 
     bucket: int
     head: str
@@ -79,12 +79,12 @@ class Loaded:
         """The buckets whose guard has fired."""
         return [bucket for guard in sorted(self._by_guard.keys() & guards) for bucket in self._by_guard[guard]]
 
-    def fire(self, told: Sequence[Told]) -> Iterator[tuple[str, Sequence[int]]]:
+    def fire(self, inputs: Sequence[BucketInput]) -> Iterator[tuple[str, Sequence[int]]]:
         """The units that fire, each with positions of fact sets. Sets alike in what a bucket reads share one fact."""
         facts: list[str] = []
         rests: list[str] = []
         places: dict[int, Rest] = {}
-        for each in told:
+        for each in inputs:
             places[each.bucket] = each.rest
             facts += [f"{each.head}{rest}}}" for rest in each.rest.distinct]
             rests += each.rest.distinct

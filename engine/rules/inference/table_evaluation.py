@@ -17,7 +17,7 @@ from whichgpu.engine.rules.language.columns import Rows, View
 
 
 #: The truth of a part on each row: 1 where it holds, -1 where it does not, 0 where it is unknown.
-Truths: TypeAlias = NDArray[np.int8]
+TruthColumn: TypeAlias = NDArray[np.int8]
 
 
 class TableEvaluation(Evaluation):
@@ -32,7 +32,7 @@ class TableEvaluation(Evaluation):
         self._view = View(shared, table)
         self._sharing = evaluator.sharing(table)
         self._holding: dict[int, Rows] = {}
-        self._columns: dict[int, Truths] = {}
+        self._columns: dict[int, TruthColumn] = {}
         with np.errstate(all="ignore"):
             certain, waiting = self._standing()
             self._certain = frozenset(certain)
@@ -87,7 +87,7 @@ class TableEvaluation(Evaluation):
         """What the conditions read of rows alone."""
         return self.table.fact_sets(np.array(rows, np.intp), self._evaluator.local_reads)
 
-    def column(self, part: int) -> Truths:
+    def column(self, part: int) -> TruthColumn:
         """The truth of a local part on each row."""
         if part not in self._columns:
             with np.errstate(all="ignore"):
@@ -130,9 +130,9 @@ class TableEvaluation(Evaluation):
     def _where(self, part: int) -> Rows:
         """On which rows a local part holds."""
         if part not in self._holding:
-            settled = self._sharing.truths.get(part)
+            shared = self._sharing.true_where.get(part)
             self._holding[part] = (
-                self._evaluator.holds(part, self._view) if settled is None else settled[self.table.which]
+                self._evaluator.holds(part, self._view) if shared is None else shared[self.table.which]
             )
         return self._holding[part]
 
@@ -162,7 +162,7 @@ class TableEvaluation(Evaluation):
             self._groups = (codes, [always.union(compress(names, column)) for column in columns])
         return self._groups
 
-    def _known(self, name: str) -> Truths:
+    def _known(self, name: str) -> TruthColumn:
         """Whether a fact is known, on each row, as 1 or 0."""
         column = self.table.column(name)
         if column is None:

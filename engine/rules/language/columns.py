@@ -1,8 +1,8 @@
 """Conditions over columns: on which rows of a table does one hold?
 
 What fails is what the negated condition holds for, and on the other rows it is unknown: so two functions of one kind
-give the three values of ``compiling``, and nobody computes what nobody asks. A test of words is made once for each word
-and read off by number. Facts of the workload are single values; what reads them alone holds on all rows or on none.
+give the three values of ``compiling``, and only what is asked for is computed. A test of words is made once for each
+word and read off by number. Facts of the workload are single values; what reads them alone holds on all rows or none.
 
 Numbers of a table are doubles. What columns cannot do as the scalar form does it (whole numbers that no double holds, a
 number beside a word) raises ``Unsuited``: such a condition is judged row by row.

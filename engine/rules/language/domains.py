@@ -1,4 +1,4 @@
-"""What a fact may be: its range, the classes of values that conditions can tell apart, and values that stand for them.
+"""What a fact may be: its range, the classes of values that conditions can distinguish, and values that stand for them.
 
 A number that is compared with 7 and 70 has five classes: below 7, 7, between, 70, above. Every value of a class meets
 the same comparisons, so one stands for all, and a set of values becomes a bit mask. Being unknown is one more class.
@@ -69,13 +69,13 @@ def compares_with_constant(expr: Expr) -> bool:
     return isinstance(expr, Compare) and {type(expr.left), type(expr.right)} == {FactRef, Const}
 
 
-def tangled(expr: Expr) -> frozenset[str]:
+def read_jointly(expr: Expr) -> frozenset[str]:
     """Facts that a condition reads otherwise than against constants: in arithmetic, beside another fact, as a list."""
     match expr:
         case And(operands) | Or(operands):
-            return frozenset().union(*(tangled(part) for part in operands))
+            return frozenset().union(*(read_jointly(part) for part in operands))
         case Not(operand):
-            return tangled(operand)
+            return read_jointly(operand)
         case FactRef() | Known() | Member(FactRef()):
             return frozenset()
         case _:

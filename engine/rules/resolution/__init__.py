@@ -1,4 +1,4 @@
-"""Settling the facts of a workload: look-ups, calculators, derive rules and defaults as one graph of producers."""
+"""Resolving the facts of a workload: look-ups, calculators, derive rules and defaults as one graph of producers."""
 
 from lazy_loader import attach_stub
 

@@ -1,4 +1,4 @@
-"""What settling the facts of a workload comes to: each fact's value, where it came from, and what was overruled."""
+"""What resolving the facts of a workload gives: each fact's value, where it came from, and what was overruled."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from whichgpu.engine.rules.rulebook.resolve import Collision, Resolution
 
 
 Origin = Literal["given", "looked_up", "computed", "derived", "assumed"]
-#: Which producer's word counts, strongest first.
+#: Which producer's value counts, strongest first.
 PRECEDENCE: tuple[Origin, ...] = ("given", "looked_up", "computed", "derived", "assumed")
 
 
 class FactCandidate(Struct, frozen=True):
-    """One producer's word on one fact."""
+    """The value that one producer puts forward for one fact."""
 
     origin: Origin
     by: str  # "input", a calculator's name, a rule id, or "vocabulary"
@@ -29,16 +29,16 @@ class FactCandidate(Struct, frozen=True):
 
 
 class ResolvedFact(Struct, frozen=True):
-    """A fact with its value; ``overruled`` are weaker claims that differ."""
+    """A fact with its value; ``overruled`` are weaker candidates that differ."""
 
     name: str
-    claim: FactCandidate
+    candidate: FactCandidate
     overruled: tuple[FactCandidate, ...] = ()
 
     @property
     def value(self) -> Value:
         """The value that counts."""
-        return self.claim.value
+        return self.candidate.value
 
 
 class LevelJudgement(Struct, frozen=True):
@@ -59,17 +59,17 @@ class ResolvedFacts(Struct, frozen=True):
 
     @property
     def assumed(self) -> frozenset[str]:
-        """Facts that nobody stated and nothing resolved, so that the vocabulary's assumption holds."""
-        return frozenset(name for name, fact in self.resolved.items() if fact.claim.origin == "assumed")
+        """Facts that are not stated and that nothing resolved, so that the vocabulary's assumption holds."""
+        return frozenset(name for name, fact in self.resolved.items() if fact.candidate.origin == "assumed")
 
     def contradictions(self, tolerance: float = 0.05) -> list[tuple[ResolvedFact, FactCandidate]]:
         """Given values that differ from a looked-up or computed one, numbers by more than ``tolerance`` (a ratio)."""
         return [
-            (fact, claim)
+            (fact, candidate)
             for fact in self.resolved.values()
-            if fact.claim.origin == "given"
-            for claim in fact.overruled
-            if claim.origin in ("looked_up", "computed") and differ(fact.value, claim.value, tolerance)
+            if fact.candidate.origin == "given"
+            for candidate in fact.overruled
+            if candidate.origin in ("looked_up", "computed") and differ(fact.value, candidate.value, tolerance)
         ]
 
 

@@ -24,7 +24,7 @@ from whichgpu.engine.rules.rulebook.resolve import Collision, Resolver
 
 
 class Default(Struct, frozen=True):
-    """A value to assume for a fact that nothing else settles. ``when`` None: always."""
+    """A value to assume for a fact that nothing else resolves. ``when`` None: always."""
 
     fact: str
     value: Value
@@ -87,31 +87,31 @@ class _Step(Struct, frozen=True):
 
 @dataclass(slots=True)
 class _Run:
-    """The mutable state of one settling."""
+    """The mutable state of resolving one set of facts."""
 
     facts: dict[str, Value]
     resolved: dict[str, ResolvedFact]
     context: dict[str, Value]
-    claims: dict[str, list[FactCandidate]] = field(default_factory=dict)
+    candidates: dict[str, list[FactCandidate]] = field(default_factory=dict)
     blocked: set[str] = field(default_factory=set)
     fired: list[Rule] = field(default_factory=list)
     collisions: list[Collision] = field(default_factory=list)
     judged: list[LevelJudgement] = field(default_factory=list)
 
-    def claim(self, fact: str, claim: FactCandidate) -> None:
-        self.claims.setdefault(fact, []).append(claim)
+    def propose(self, fact: str, candidate: FactCandidate) -> None:
+        self.candidates.setdefault(fact, []).append(candidate)
 
     def close(self, fact: str) -> None:
-        """Give the fact the value of its strongest claim; weaker claims that differ are kept beside it."""
-        claims = self.claims.pop(fact, [])
-        if len(claims) > 1:
-            claims.sort(key=lambda c: (PRECEDENCE.index(c.origin), c.by))
+        """Give the fact the value of its strongest candidate; weaker ones that differ are kept beside it."""
+        candidates = self.candidates.pop(fact, [])
+        if len(candidates) > 1:
+            candidates.sort(key=lambda c: (PRECEDENCE.index(c.origin), c.by))
         if fact in self.resolved:
-            claims = [self.resolved[fact].claim, *claims]
-        if not claims:
+            candidates = [self.resolved[fact].candidate, *candidates]
+        if not candidates:
             return
-        best = claims[0]
-        overruled = tuple(c for c in claims[1:] if c.value != best.value and c.origin != "assumed")
+        best = candidates[0]
+        overruled = tuple(c for c in candidates[1:] if c.value != best.value and c.origin != "assumed")
         self.resolved[fact] = ResolvedFact(fact, best, overruled)
         self.facts[fact] = best.value
 
@@ -151,11 +151,11 @@ class FactResolver:
         before: ResolvedFacts | None = None,
         context: Facts | None = None,
     ) -> ResolvedFacts:
-        """Settle.
+        """Resolve.
 
         Args:
             given: facts that were stated; nothing overrules them.
-            extra: further claims on facts, such as what a catalogue says, weighed by their origin.
+            extra: further candidates for facts, such as what a catalogue says, weighed by their origin.
             before: what was resolved at an earlier moment; it stands.
             context: facts of another scope (the chosen plan's, say) that the rules may read as well.
         """
@@ -172,18 +172,18 @@ class FactResolver:
         """The same, level by level as facts are asked for: for who reads a few of them. Arguments as for ``run``."""
         run = _Run(dict(before.facts) if before else {}, dict(before.resolved) if before else {}, dict(context or {}))
         for name in sorted(given):
-            run.claim(name, FactCandidate("given", "input", given[name]))
+            run.propose(name, FactCandidate("given", "input", given[name]))
             run.close(name)
         extra = extra or {}
         for name in _inputs_first(extra):
-            for claim in extra[name]:
-                run.claim(name, claim)
+            for candidate in extra[name]:
+                run.propose(name, candidate)
             if name not in self._closing:
                 run.close(name)
         return Resolving(run, self._steps, self._closing, self._take)
 
     def _take(self, step: _Step, run: _Run) -> None:
-        """One level: its producers claim, and the facts that nothing later claims are closed."""
+        """One level: its producers put candidates forward, and the facts for which no more can come are closed."""
         _calculate(step.level, run)
         if step.compiled is not None:
             _fire(step, step.compiled, run)
@@ -223,7 +223,7 @@ class Resolving:
 
 
 def _inputs_first(extra: Mapping[str, list[FactCandidate]]) -> list[str]:
-    """The facts claimed, each behind those that it is made from: a trace tells them in the order of settling."""
+    """The facts with candidates, each behind those that it is made from: a trace lists them as they are resolved."""
     order: dict[str, None] = {}
     waiting: set[str] = set()
 
@@ -231,7 +231,7 @@ def _inputs_first(extra: Mapping[str, list[FactCandidate]]) -> list[str]:
         if name in order or name in waiting or name not in extra:
             return
         waiting.add(name)
-        for source in sorted({source for claim in extra[name] for source in claim.inputs}):
+        for source in sorted({source for candidate in extra[name] for source in candidate.inputs}):
             place(source)
         order[name] = None
 
@@ -250,7 +250,7 @@ def _calculate(level: Level, run: _Run) -> None:
             value = calculator.function(**{name: facts.get(name) for name in names})
             if value is not None:
                 inputs = tuple(name for name in names if name in facts)
-                run.claim(
+                run.propose(
                     calculator.output,
                     FactCandidate("computed", calculator.name, value, inputs, calculator.formula, (calculator.source,)),
                 )
@@ -267,14 +267,14 @@ def _fire(step: _Step, compiled: RuleLevel, run: _Run) -> None:
     for fact, value in resolution.values.items():
         rule = by_id[resolution.set_by[fact][0]]
         inputs = tuple(sorted(rule.reads))
-        run.claim(fact, FactCandidate("derived", rule.id, value, inputs, sources=rule.sources))
+        run.propose(fact, FactCandidate("derived", rule.id, value, inputs, sources=rule.sources))
 
 
 def _assume(defaults: Iterable[tuple[Default, Compiled | None]], run: _Run) -> None:
-    """The first default of a fact that applies; of use only where no stronger claim stands."""
+    """The first default of a fact that applies; of use only where no stronger candidate stands."""
     for default, when in defaults:
-        if default.fact in run.resolved or run.claims.get(default.fact):
+        if default.fact in run.resolved or run.candidates.get(default.fact):
             return
         if when is None or when(run.facts) is True:
             reads = tuple(sorted(default.reads))
-            run.claim(default.fact, FactCandidate("assumed", "vocabulary", default.value, reads, default.because))
+            run.propose(default.fact, FactCandidate("assumed", "vocabulary", default.value, reads, default.because))

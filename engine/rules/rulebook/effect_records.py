@@ -143,7 +143,7 @@ class ShowFigure(Effect, frozen=True):
 
 
 class Disagree(Effect, frozen=True):
-    """``disagree: C13``: this disagreement between sources bears on the case."""
+    """``disagree: C13``: this disagreement between sources concerns the case."""
 
     word = "disagree"
     says = "name the disagreement {conflict}"

@@ -22,7 +22,7 @@ from whichgpu.engine.rules.rulebook.grammar import (
 )
 from whichgpu.engine.rules.rulebook.model import STAGE_RULE, Each, Rule, Stage, Table
 from whichgpu.engine.rules.rulebook.phases import reading_complaint
-from whichgpu.engine.rules.rulebook.provenance import INHERITED, read_grounds
+from whichgpu.engine.rules.rulebook.provenance import INHERITED, read_provenance
 from whichgpu.engine.rules.rulebook.reading import Context, Draft, Fields, Reader, Removal
 from whichgpu.engine.rules.rulebook.ruletests import read_tests
 
@@ -76,7 +76,7 @@ def _begin(fields: Fields, key: str, what: str, node: Node, topic: str, context:
     scope = _read_scope(fields, context)
     title = context.text(fields, "title")
     if scope is None:
-        read_grounds(name, fields, context)
+        read_provenance(name, fields, context)
         return None
     when = read_conditions(fields["when"][1], *scope, context) if "when" in fields else ()
     return Rule(name, title, *scope, when, (), "", "", (), topic=topic, place=place_of(where), layer=context.layer)
@@ -108,7 +108,7 @@ def _read_table(node: MappingNode, topic: str, context: Context) -> tuple[list[R
     if begun is None:
         return [], None
     name, stage, each, hit = begun.id, begun.stage, begun.each, context.word(fields, "hit", HIT_POLICIES) or "collect"
-    read_grounds(name, fields, context)
+    read_provenance(name, fields, context)
     columns = _read_columns(fields, stage, each, context)
     base = Draft(replace(begun, table=name, hit=hit), node, fields, _read_then(fields, context))
     rows = context.items(fields["rows"][1], "`rows`") if "rows" in fields else ()
@@ -185,7 +185,7 @@ def _finish(draft: Draft, context: Context) -> Rule:
         rule,
         effects=effects,
         text=text,
-        **read_grounds(rule.id, fields, context),
+        **read_provenance(rule.id, fields, context),
         tests=read_tests(fields["tests"][1], rule.stage, rule.each, context) if wanted else (),
         reads=frozenset(name for expr in read for name in facts_read(expr)),
         writes=frozenset(effect.fact for effect in settings),

@@ -98,7 +98,7 @@ _COMMON = (
     Key("because", "text", "the general ground of the rule, in a sentence", required=True),
     Key("sources", "names", "ids of knowledge/sources.yaml, optionally with /section"),
     Key("encodes", "names", "ids of the heuristics catalogue"),
-    Key("status", "word", "how settled the rule is (default: stable)", choices=STATUSES),
+    Key("status", "word", "how stable the rule is (default: stable)", choices=STATUSES),
     Key("valid_until", "date", "the day after which the claim should be checked again, as 2026-12-31"),
     Key("overrides", "names", "ids of rules or tables that this one silences where both match"),
     *RESPONSIBLE_KEYS,

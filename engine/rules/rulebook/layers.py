@@ -65,8 +65,8 @@ class Stack:
     names: list[str] = field(default_factory=list)
     responsible: dict[str, Responsible] = field(default_factory=dict)  # of each layer
     laid: dict[str, tuple[Rule, ...]] = field(default_factory=dict)  # layer -> its rules, whatever became of them
-    removals: dict[str, list[tuple[str, str]]] = field(default_factory=dict)  # layer -> rules that it took away
-    seats: dict[str, Rule] = field(default_factory=dict)  # rule -> the row of a table below whose place it takes
+    removals: dict[str, list[tuple[str, str]]] = field(default_factory=dict)  # layer -> rules that it removed
+    replaced_rows: dict[str, Rule] = field(default_factory=dict)  # rule -> the row whose place it takes
     places: dict[str, list[Place]] = field(default_factory=dict)  # all ids that were ever defined
 
     def lay(self, name: str, rules: Sequence[Rule], tables: Sequence[Table], context: Context) -> None:
@@ -78,8 +78,8 @@ class Stack:
         self.removals[name] = []
         for removal in context.removals:
             self._remove(name, removal, context)
-        self._refuse_twins(context)
-        self.rules.update((rule.id, self._seated(rule)) for rule in rules)
+        self._refuse_duplicates(context)
+        self.rules.update((rule.id, self._in_place_of_row(rule)) for rule in rules)
         self.tables.update((table.id, table) for table in tables)
         if not lowest:
             self.changes += [
@@ -122,15 +122,15 @@ class Stack:
             self.changes.append(Change(kind, rule_id, rule.title, layer, because, by, rule.layer, place))
             self.removals[layer].append((rule_id, removal.because))
             if removal.by is not None and name == rule_id and rule.table in self.tables:
-                self.seats[removal.by] = rule
+                self.replaced_rows[removal.by] = rule
             else:
                 self._forget_row(rule)
         if table:
             self.tables.pop(name, None)
 
-    def _seated(self, rule: Rule) -> Rule:
+    def _in_place_of_row(self, rule: Rule) -> Rule:
         """The rule in the place of the row that it replaces, where it is one of the same stage and scope."""
-        row = self.seats.pop(rule.id, None)
+        row = self.replaced_rows.pop(rule.id, None)
         if row is None:
             return rule
         if rule.table is not None or (rule.stage, rule.each) != (row.stage, row.each):
@@ -165,7 +165,7 @@ class Stack:
         fix = fix if below else "leave it out: there is no layer below"
         context.unknown("unknown-rule", f"{who} {name!r}, which no rule below is called", removal.name, below, fix=fix)
 
-    def _refuse_twins(self, context: Context) -> None:
+    def _refuse_duplicates(self, context: Context) -> None:
         """A name that is taken already needs a word that it is meant to be taken."""
         for name, places in context.places.items():
             if name in self.rules or name in self.tables:

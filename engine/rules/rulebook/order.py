@@ -17,7 +17,7 @@ Node = tuple[AbstractSet[str], AbstractSet[str]]
 def topological_levels(
     nodes: Mapping[str, Node], places: Mapping[str, Place | None] | None = None
 ) -> tuple[tuple[str, ...], ...]:
-    """Producers by level, each level sorted by name: level 0 reads only what nobody produces.
+    """Producers by level, each level sorted by name: level 0 reads only what nothing produces.
 
     A producer comes after *all* producers of every fact that it reads.
 
@@ -58,7 +58,7 @@ def _cycle_problem(
         code="cycle",
         message=f"these producers wait for each other: {' -> '.join([*steps, path[-1]])}",
         place=places.get(path[0]),
-        fix="let one of them read a fact that is settled earlier, or split the fact in two",
+        fix="let one of them read a fact that is resolved earlier, or split the fact in two",
     )
 
 
@@ -80,8 +80,8 @@ def rule_nodes(rules: Iterable[Rule]) -> dict[str, Node]:
     """What each rule reads and writes, for the ordering.
 
     Rules that contend (they set one fact, one overrides the other, or they are rows of one ``first`` table) have to be
-    resolved together, so they share what any of them reads and writes: they end up on one level, and nobody reads what
-    they set before the conflict is settled.
+    resolved together, so they share what any of them reads and writes: they end up on one level, and nothing reads what
+    they set before the conflict is resolved.
     """
     nodes: dict[str, Node] = {}
     for group in contending(rules):
@@ -101,13 +101,13 @@ def contending(rules: Iterable[Rule]) -> tuple[tuple[Rule, ...], ...]:
             name = leader[name]
         return name
 
-    stakes: dict[tuple[str, str], str] = {}
+    first_contender: dict[tuple[str, str], str] = {}
     for name, rule in by_id.items():
-        claims = [("fact", fact) for fact in rule.writes]
-        claims += [("rule", other) for other in (name, *rule.overrides) if other in by_id]
-        claims += [("table", rule.table)] if rule.table and rule.hit == "first" else []
-        for claim in sorted(claims):
-            leader[lead(name)] = lead(stakes.setdefault(claim, name))
+        contended = [("fact", fact) for fact in rule.writes]
+        contended += [("rule", other) for other in (name, *rule.overrides) if other in by_id]
+        contended += [("table", rule.table)] if rule.table and rule.hit == "first" else []
+        for what in sorted(contended):
+            leader[lead(name)] = lead(first_contender.setdefault(what, name))
     groups: dict[str, list[Rule]] = {}
     for name, rule in by_id.items():
         groups.setdefault(lead(name), []).append(rule)
@@ -137,9 +137,9 @@ def levels(rules: Iterable[Rule]) -> tuple[tuple[Rule, ...], ...]:
         RulebookError: rules feed each other in a circle; the message shows the path.
     """
     rules = tuple(rules)
-    tangled = check_contenders(rules)
-    if tangled:
-        raise RulebookError(tangled)
+    problems = check_contenders(rules)
+    if problems:
+        raise RulebookError(problems)
     by_id = {rule.id: rule for rule in rules}
     places = {rule.id: rule.place for rule in rules}
     return tuple(tuple(by_id[name] for name in level) for level in topological_levels(rule_nodes(rules), places))

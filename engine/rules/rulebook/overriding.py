@@ -23,13 +23,13 @@ def check_overrides(rules: Iterable[Rule], tables: Iterable[Table], context: Con
         rule.id: replace(rule, overrides=_expand(rule, rows)) if any(name in rows for name in rule.overrides) else rule
         for rule in by_id.values()
     }
-    told: set[str] = set()
+    reported: set[str] = set()
     below = {rule.id: [name for name in rule.overrides if name != rule.id] for rule in expanded.values()}
     for first in sorted(expanded.values(), key=lambda rule: rule.id):
-        circle = None if first.id in told else shortest_circle(first.id, below)
+        circle = None if first.id in reported else shortest_circle(first.id, below)
         if circle is None:
             continue
-        told.update(circle)
+        reported.update(circle)
         message = f"these rules override each other in a circle: {' -> '.join(circle)}"
         context.add("override-circle", message, first.place, fix="drop the override of the more general rule")
     return list(expanded.values())

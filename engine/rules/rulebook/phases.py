@@ -2,7 +2,7 @@
 
 A decision runs in phases: ``intake`` (what is stated, looked up, computed and derived), ``plan`` (plans are made, and
 what rules derive of each), ``survey`` (what the plans that no rule rejects come to), ``outcome`` (after ranking). The
-vocabulary says by ``available`` in which phase a fact is settled. It is final then: a rule that fires later cannot set
+vocabulary says by ``available`` in which phase a fact is resolved. It is final then: a rule that fires later cannot set
 it, since what reads it has read it already.
 """
 
@@ -31,7 +31,7 @@ _SETS: dict[Each, str] = {"workload": "workload", "plan": "plan", "chosen": "wor
 
 _ABOUT = {"workload": "the workload", "plan": "a plan", "gpu": "a GPU", "candidate": "a candidate"}
 _AFTER = {
-    "intake": "the facts of the workload are settled",
+    "intake": "the facts of the workload are resolved",
     "plan": "plans are made",
     "survey": "plans are rejected",
     "outcome": "plans are ranked",
@@ -44,10 +44,10 @@ Complaint = tuple[str, str]
 def reading_complaint(fact: FactDef, stage: Stage, each: Each) -> Complaint | None:
     """Why such a rule cannot read ``fact``, or None."""
     if fact.scope not in READABLE[each]:
-        seers = [name for name in EACH_OF_STAGE[stage] if fact.scope in READABLE[name]]
+        readers = [name for name in EACH_OF_STAGE[stage] if fact.scope in READABLE[name]]
         return (
             f"`{fact.name}` is about {_ABOUT[fact.scope]}, which a rule for each: {each} does not see",
-            f"write each: {' or '.join(seers)}" if seers else "read a fact about the workload or the plan",
+            f"write each: {' or '.join(readers)}" if readers else "read a fact about the workload or the plan",
         )
     if fact.available in _TOO_LATE.get((stage, each), ()):
         later: Stage = "prefer" if fact.available == "survey" else "advise"
@@ -69,7 +69,7 @@ def setting_complaint(fact: FactDef, stage: Stage, each: Each) -> Complaint | No
         return f"`{fact.name}` comes from the catalogue, no rule sets it", "set a plan fact, or correct the catalogue"
     if fact.scope == "candidate":
         return (
-            f"`{fact.name}` tells how a candidate came off, and nothing reads it after rules for each: candidate",
+            f"`{fact.name}` says how a candidate was judged, and nothing reads it after rules for each: candidate",
             "advise, warn, or set a fact about the workload in a rule for each: chosen",
         )
     if fact.scope != _SETS[each]:
@@ -91,7 +91,7 @@ def setting_complaint(fact: FactDef, stage: Stage, each: Each) -> Complaint | No
 
 
 def latest(facts: Iterable[FactDef]) -> FactDef | None:
-    """The fact that is settled last, the first by name of several; None of none."""
+    """The fact that is resolved last, the first by name of several; None of none."""
     return max(sorted(facts, key=lambda fact: fact.name), key=lambda fact: MOMENTS.index(fact.available), default=None)
 
 

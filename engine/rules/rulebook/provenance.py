@@ -17,7 +17,7 @@ INHERITED = (
 )
 
 
-class Grounds(TypedDict):
+class Provenance(TypedDict):
     """Why a rule holds, on whose word, and how firmly: these fields of a ``Rule``."""
 
     because: str
@@ -29,11 +29,11 @@ class Grounds(TypedDict):
     responsible: Responsible
 
 
-def read_grounds(owner: str, fields: Fields, context: Context) -> Grounds:
+def read_provenance(owner: str, fields: Fields, context: Context) -> Provenance:
     """The grounds of the rule or table ``owner``. What it overrides is checked once all rules are known."""
     overrides = context.names(fields["overrides"][1], "`overrides`") if "overrides" in fields else ()
     context.overrides += [(owner, name) for name in overrides]
-    return Grounds(
+    return Provenance(
         because=context.text(fields, "because"),
         sources=_read_references(fields, "sources", context.known.sources, context),
         encodes=_read_references(fields, "encodes", context.known.heuristics, context),

@@ -55,8 +55,8 @@ class Resolver:
         known decides.
         """
         matched = sorted(set(matches))
-        for stranger in (name for name in matched if name not in self._rules):
-            raise KeyError(stranger)
+        for unknown in (name for name in matched if name not in self._rules):
+            raise KeyError(unknown)
         overridden = self._later_rows(matched)
         present = set(matched).difference(overridden)
         for name in self._above.keys() & present:
@@ -128,7 +128,7 @@ def overriders(rules: Mapping[str, Rule]) -> dict[str, frozenset[str]]:
 
 
 def verdict_of(rule: Rule, facts: Facts, resolution: Resolution | None = None) -> Verdict:
-    """The verdict on one rule; ``resolution`` tells which matches were overridden."""
+    """The verdict on one rule; ``resolution`` says which matches were overridden."""
     undecided = False
     unknown: set[str] = set()
     for condition in rule.when:

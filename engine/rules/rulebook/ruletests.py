@@ -10,7 +10,7 @@ from whichgpu.engine.rules.rulebook.outcomes import SAYS_WHAT_FOLLOWS, read_expe
 from whichgpu.engine.rules.rulebook.reading import Context, Fields, kind_of, whole_number
 
 
-#: As a value in a test: the fact is removed, whatever would have settled it.
+#: As a value in a test: the fact is removed, whatever would have resolved it.
 UNKNOWN = "unknown"
 
 _ONE_THING = "write one fact with its new value, such as near_miss: {plan.count: 8}"
@@ -150,7 +150,7 @@ def _read_value(fact: FactDef, node: Node, context: Context) -> object:
     """The value in the fact's unit; the word ``unknown`` for one that is to be removed."""
     raw = untyped(node)
     reading = read_value(fact, raw, known_gpus=context.known.gpus)
-    if reading.problems:  # Places are dear, and almost no value needs one.
+    if reading.problems:  # Finding places is expensive, and almost no value needs one.
         context.extend(read_value(fact, raw, place_of(node), known_gpus=context.known.gpus).problems)
     return UNKNOWN if reading.value is None else reading.value
 

@@ -122,8 +122,8 @@ def test_every_example_makes_a_sound_page(
     charts = sum(1 for name, key, value in page.attributes if (name, key, value) == ("svg", "class", "chart"))
     assert charts >= 2
     assert page.tags["desc"] == charts
-    for told in ("Memory", "Rent or buy", "Derivation", "Rejected GPUs", "Sources", "About this decision"):
-        assert told in page.words
+    for title in ("Memory", "Rent or buy", "Derivation", "Rejected GPUs", "Sources", "About this decision"):
+        assert title in page.words
     for entry in decision["rejected"]:
         assert entry["reason"] in page.text
     for assumption in decision["assumptions"]:
@@ -136,11 +136,11 @@ def test_it_says_what_of_the_unstated_flips_the_answer(
 ) -> None:
     decision, page, phrases = answer("qlora-7b"), tmp_path / "r.html", Phrases(advisor.vocabulary)
     assert whichgpu("report", "-", "-o", str(page), stdin=json.dumps(decision)).code == 0
-    told = Page(page.read_text()).text
+    text = Page(page.read_text()).text
     found = sensitivity(decision, advisor, limit=300, stated=False)
-    assert "Not stated, and able to change it" in told
+    assert "Not stated, and able to change it" in text
     assert found.turns
-    assert all(phrases.label(turn.change.fact) in told for turn in found.turns)
+    assert all(phrases.label(turn.change.fact) in text for turn in found.turns)
     assert "today's rules and prices do not give this answer" in Page(page_of(decision, advisor)).text
 
 
@@ -232,7 +232,7 @@ def test_the_break_even_stands_where_the_lines_meet() -> None:
     assert "owning, dashed: $9,000" in chart
 
 
-def test_a_wide_table_is_told_row_by_row_on_a_phone() -> None:
+def test_a_wide_table_is_shown_row_by_row_on_a_phone() -> None:
     headers = ("Plan", "An hour", "A month", "Speed", "What decided")
     wide = to_html([Table(headers, (("2 x L4", "$1", "$700", "fast", "price"),))])
     assert 'class="wide"' in wide

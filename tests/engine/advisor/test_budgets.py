@@ -1,4 +1,4 @@
-"""Budgets that only the cheapest provider of a plan keeps."""
+"""What is tried where no plan is left: the cheapest provider, renting, accelerators that nobody asked for."""
 
 from __future__ import annotations
 
@@ -74,3 +74,65 @@ def test_the_choice_alone_comes_to_the_same_plan(advisor: Advisor) -> None:
     chosen = decide(advisor, facts).outcome.chosen
     assert chosen is not None
     assert advisor.choose(facts)[0] is not None
+
+
+BATCH: dict[str, Any] = {
+    "task": "inference",
+    "model_name": "qwen2.5-32b",
+    "serving_mode": "batch",
+    "deployment_site": "datacenter",
+    "utilization_pct": 5,
+}
+RENTED = "W-RENTED-FOR-BUDGET"
+
+
+def test_what_is_rented_keeps_a_budget_that_no_purchase_keeps(advisor: Advisor) -> None:
+    decision = decide(advisor, {**BATCH, "budget_usd_per_month": 300})
+    answer = decision.to_dict()
+    assert answer["recommendation"]["cost"]["origin"] == "offer"
+    assert answer["recommendation"]["cost"]["usd_per_month"] <= 300
+    assert [warning["code"] for warning in answer["warnings"]].count(RENTED) == 1
+    assert answer["procurement"]["verdict"] == "rent"
+    assert decision.outcome.intake.facts["rented_instead"] is True
+
+
+def test_a_purchase_that_keeps_the_budget_is_not_rented(advisor: Advisor) -> None:
+    outcome = decide(advisor, {**BATCH, "budget_usd_per_month": 3000}).outcome
+    assert "rented_instead" not in outcome.intake.facts
+    assert outcome.chosen is not None
+    assert outcome.chosen.ranked.plan.cost.origin == "purchase"
+
+
+@pytest.mark.parametrize(
+    "other", [{"procurement_wish": "buy"}, {"deployment_site": "workstation"}, {"budget_usd_per_month": 1}]
+)
+def test_nothing_is_rented_where_it_is_to_be_bought_or_helps_nobody(advisor: Advisor, other: dict[str, Any]) -> None:
+    outcome = decide(advisor, {**BATCH, "budget_usd_per_month": 20, **other}).outcome
+    assert outcome.chosen is None
+    assert "rented_instead" not in outcome.intake.facts
+
+
+DESK: dict[str, Any] = {
+    "task": "inference",
+    "model_name": "llama-3.1-405b",
+    "weight_precision": "int4",
+    "deployment_site": "workstation",
+    "budget_usd_total": 11000,
+}
+
+
+def test_what_nobody_asked_for_is_better_than_no_answer(advisor: Advisor) -> None:
+    decision = decide(advisor, {**DESK, "gpu_excluded": ["nvidia-dgx-spark"]})
+    answer = decision.to_dict()
+    assert answer["recommendation"]["gpu"].startswith("apple-")
+    assert "W-SPECIALISED-ACCELERATOR" in [warning["code"] for warning in answer["warnings"]]
+    assert decision.outcome.intake.facts["nothing_else_fits"] is True
+
+
+def test_what_nobody_asked_for_stays_out_beside_anything_else(advisor: Advisor) -> None:
+    outcome = decide(advisor, DESK).outcome
+    assert outcome.chosen is not None
+    assert outcome.chosen.ranked.plan.gpu.vendor == "nvidia"
+    assert "nothing_else_fits" not in outcome.intake.facts
+    code = decide(advisor, {**DESK, "gpu_excluded": ["nvidia-dgx-spark"], "cuda_required": True}).outcome
+    assert code.chosen is None

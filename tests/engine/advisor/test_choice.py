@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -316,13 +317,46 @@ def test_copies_in_machines_of_their_own_join_nothing(unstated: Objective) -> No
 
 
 def test_fewer_of_another_card_keep_a_guides_count_where_it_names_as_few(unstated: Objective) -> None:
-    eight = contender("eight", 10, 2, count=8, counts=True, score=5)
+    eight = contender("eight", 10, 2, count=8, counts=True, score=5, copies=8)
     one = contender("one", 4, 5, count=1, counts=True)
-    four = contender("four", 6, 1, count=4)
+    four = contender("four", 6, 1, count=4, copies=4)
     assert answer([eight, one, four], unstated) == "four"
     assert answer([eight, four], unstated) == "eight", "the guides name no count as small"
-    fewer_of_it = contender("fewer", 6, 1, count=4, family="eight")
+    fewer_of_it = contender("fewer", 6, 1, count=4, family="eight", copies=4)
     assert answer([eight, one, fewer_of_it], unstated) == "eight"
+
+
+def test_a_guides_count_gives_way_to_fewer_gpus_that_are_cheaper_and_faster(unstated: Objective) -> None:
+    eight = contender("eight", 10, 2, count=8, counts=True, score=5)
+    assert answer([eight, contender("two", 9, 1.8, count=2)], unstated) == "two"
+    for cost, time in ((9.8, 1.8), (9, 1.98)):  # not cheaper, and not faster, by the margin of dominance
+        assert answer([eight, contender("two", cost, time, count=2)], unstated) == "eight"
+    # What fails apart is not had from fewer copies.
+    copies = contender("eight", 10, 2, count=8, counts=True, score=5, copies=8)
+    assert answer([copies, contender("two", 9, 1.8, count=2, copies=2)], unstated) == "eight"
+
+
+def test_a_plan_far_ahead_for_the_same_money_an_hour_stands_in_whatever_its_segment_and_links(
+    unstated: Objective,
+) -> None:
+    price, time = unstated.guide_price_ratio, unstated.guide_time_ratio
+
+    def ahead(name: str, cost: float, later: float, an_hour: float = 4.0, **more: Any) -> Contender:
+        desk = {"segment": "consumer", "count": 8, "pcie": 8} | more
+        return contender(name, cost, later, an_hour=an_hour, **desk)
+
+    one = contender("one", 10, 2, counts=True, score=5, an_hour=4.0)
+    far = 9.9 / price, 1.9 / time
+    assert answer([one, ahead("eight", *far)], unstated) == "eight"
+    assert answer([one, ahead("eight", 10.1 / price, far[1])], unstated) == "one"
+    assert answer([one, ahead("eight", far[0], 2.1 / time)], unstated) == "one"
+    assert answer([one, ahead("eight", *far, an_hour=4.5)], unstated) == "one"
+    assert answer([one, ahead("eight", *far, vendor="amd")], unstated) == "one"
+    assert answer([one, ahead("eight", *far, fallback=True)], unstated) == "one"
+    # Where a guide names cards it names them for something else as well: their power, what their makers promise.
+    named = contender("one", 10, 2, counts=True, cards=True, score=5, an_hour=4.0)
+    assert answer([named, ahead("eight", *far)], unstated) == "one"
+    assert answer([named, ahead("eight", *far, cards=True)], unstated) == "eight"
 
 
 def test_fewer_cards_over_pcie_at_no_worse_a_balance_stand_in_for_a_guides_card(unstated: Objective) -> None:
@@ -488,10 +522,10 @@ def test_an_hour_that_costs_no_more_is_reason_enough(cheapest: Objective) -> Non
 
 
 def test_a_guides_count_is_kept_by_an_equal_of_that_count_in_fewer_machines(unstated: Objective) -> None:
-    eight = contender("eight", 11, 3, count=8, counts=True)
-    two_machines = contender("sixteen", 10, 2, count=16, nodes=2, counts=True, score=1)
-    assert answer([eight, two_machines, contender("other", 9, 1, count=8)], unstated) == "other"
-    assert answer([eight, two_machines, contender("other", 9, 1, count=4)], unstated) == "sixteen"
+    eight = contender("eight", 11, 3, count=8, counts=True, copies=8)
+    two_machines = contender("sixteen", 10, 2, count=16, nodes=2, counts=True, score=1, copies=16)
+    assert answer([eight, two_machines, contender("other", 9, 1, count=8, copies=8)], unstated) == "other"
+    assert answer([eight, two_machines, contender("other", 9, 1, count=4, copies=4)], unstated) == "sixteen"
 
 
 def test_what_beats_the_first_by_evidence_in_its_tier_stands_in_for_it(unstated: Objective) -> None:
@@ -517,7 +551,7 @@ def test_a_guides_card_comes_in_another_count_before_an_equal_stands_in_for_it(u
 
 
 def test_a_count_of_the_guides_keeps_its_word_against_equals_without_it(unstated: Objective) -> None:
-    named = contender("named", 10, 2, count=4, counts=True)
+    named = contender("named", 10, 2, count=4, counts=True, copies=4)
     assert beaten_by_equals([named, contender("equal", 1, 1, count=2)], unstated) == {}
     assert beaten_by_equals([named, contender("equal", 1, 1, count=2, counts=True)], unstated) == {"named": "equal"}
     # So many GPUs are so many, whichever card it is of which a guide says it.
@@ -539,6 +573,28 @@ def test_preferences_choose_within_the_share_of_the_best(name: str, share: float
     for ratio, expected in ((1 + share * 0.9, "loved"), (1 + share * 1.1, "best")):
         cost, time = (ratio, 1.0) if price == "cost" else (1.0, ratio)
         assert answer([best, contender("loved", cost, time, score=5)], objective) == expected
+
+
+def test_the_fastest_takes_no_more_gpus_for_being_cheaper_than_a_dear_plan(fastest: Objective) -> None:
+    """Eight GPUs that are faster by a tenth are no gain over four, whatever else costs more than they do."""
+    dear, four = contender("dear", 33, 2.92, count=4), contender("four", 10, 2.98, count=4, score=1)
+    eight = contender("eight", 20, 2.73, count=8)
+    assert answer([dear, four, eight], fastest) == "four"
+    faster = contender("eight", 20, 2.92 / fastest.gain_of_doubling / 1.06, count=8)
+    assert answer([dear, four, faster], fastest) == "eight"
+
+
+def test_the_fastest_may_be_later_by_as_much_again_for_half_the_money(fastest: Objective) -> None:
+    share = fastest.preference_share
+    dear = contender("dear", 75, 1)
+    for cost, share_of_time, expected in (
+        (37, 1.9 * share, "cheap"),
+        (38, 1.9 * share, "dear"),
+        (37, 2.1 * share, "dear"),
+        (70, 0.9 * share, "cheap"),
+    ):
+        cheap = contender("cheap", cost, 1 + share_of_time, score=2)
+        assert answer([dear, cheap], fastest) == expected, (cost, share_of_time)
 
 
 def test_without_evidence_the_best_merit_wins(cheapest: Objective, fastest: Objective) -> None:
@@ -631,6 +687,13 @@ def test_for_as_much_by_the_piece_the_smaller_purchase_is_made(cheapest: Objecti
     assert answer([large, contender("small", 10.3, 3, hourly=3.9, bought=True)], cheapest) == "large"
     assert answer([large, contender("rented", 10.3, 3, hourly=1)], cheapest) == "large"
     assert answer([contender("large", 10, 1, count=4, hourly=4, score=1), small], cheapest) == "large"
+
+
+def test_the_fastest_pays_no_multiple_for_room(fastest: Objective) -> None:
+    just = contender("just", 32, 1.001, roomy=False, score=2)
+    share = 1 + fastest.guide_hour_share
+    assert answer([just, contender("dear", 32 * share + 0.1, 1)], fastest) == "just"
+    assert answer([just, contender("near", 32 * share - 0.1, 1)], fastest) == "near"
 
 
 def test_preferences_choose_beside_the_best_that_has_room(cheapest: Objective) -> None:

@@ -63,6 +63,7 @@ def costing(plan: Plan, cost: Cost) -> Plan:
     facts = {name: value for name, value in plan.facts.items() if name not in prices and name != "plan.count"}
     facts |= {name: value for name, value in prices.items() if value is not None}
     facts |= {name: (cost.origin == origin) != (origin == "none") for name, origin in origins.items()}
+    facts["plan.assumed_price"] = cost.assumed
     return replace(plan, cost=cost, facts=facts)
 
 
@@ -246,6 +247,9 @@ def test_the_survey_tells_whether_renting_undercuts_what_is_owned(plans: list[Pl
     assert undercut(2, None, 1) is False
     late = MeasureColumns.of([Measures(2, None, lateness=40.0), Measures(9, None)])
     assert survey_claims([owned, rented], late)["renting_undercuts_owned"][0].value is True
+    # A price that is scaled up from other shapes is nobody's offer.
+    rented = costing(plans[1], Cost(origin="offer", usd_per_hour=0.1, assumed=True))
+    assert undercut(2, 1, 3) is False
     assert "renting_undercuts_owned" not in survey_claims([rented], MeasureColumns.of([Measures(1, None)]))
 
 

@@ -213,7 +213,7 @@ def test_where_no_plan_of_a_run_is_rejected_there_are_options_all_the_same(advis
 
 def test_where_nothing_qualifies_each_change_alone_lets_a_plan(advisor: Advisor) -> None:
     desk = {"task": "inference", "model_name": "llama-3.1-8b", "deployment_site": "workstation"}
-    small = {**desk, "budget_usd_total": 600}
+    small = {**desk, "budget_usd_total": 600, "cuda_required": True}
     decision = decided(advisor, small)
     assert decision.outcome.chosen is None
     found = decision.trade_offs()

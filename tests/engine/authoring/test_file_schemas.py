@@ -20,7 +20,7 @@ FILES = sorted(
     path.relative_to(ROOT).as_posix()
     for folder in ("rules", "knowledge")
     for path in (ROOT / folder).rglob("*.yaml")
-    if path.name not in {"coverage.yaml", "activation_traces.yaml"}  # Kept by a command; nobody edits its form.
+    if path.name not in {"coverage.yaml", "activation_traces.yaml"}  # Kept by a command, not edited by hand.
 )
 #: Which schema each shipped file follows, by its path from the root. The first that matches counts.
 NAMES: tuple[tuple[str, str], ...] = (

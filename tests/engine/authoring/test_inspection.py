@@ -1,4 +1,4 @@
-"""What the checks are told of the rest of the engine has to be so."""
+"""What the checks take from the rest of the engine has to be so."""
 
 from __future__ import annotations
 

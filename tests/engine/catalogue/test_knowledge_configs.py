@@ -203,7 +203,7 @@ def test_quantization_is_read(quantization: object, expected: str | None) -> Non
         {"quant_method": "modelopt", "quant_algo": "MIXED"},
     ],
 )
-def test_a_quantization_that_is_not_known_is_told(quantization: object) -> None:
+def test_a_quantization_that_is_not_known_is_reported(quantization: object) -> None:
     spec = model_from_config({**LLAMA, "quantization_config": quantization})
     assert spec.native_precision is None
     assert "quantization block" in " ".join(spec.notes)
@@ -252,7 +252,7 @@ def problems(config: object) -> list[str]:
     return [problem.render() for problem in caught.value.problems]
 
 
-def test_all_missing_keys_are_told_at_once() -> None:
+def test_all_missing_keys_are_reported_at_once() -> None:
     found = problems({"model_type": "llama"})
     assert len(found) == 5
     assert any("'num_hidden_layers'" in text for text in found)
@@ -266,7 +266,7 @@ def test_a_misspelt_key_is_suggested() -> None:
 
 
 @pytest.mark.parametrize("value", ["many", True, -1, 1.5, 1e30])
-def test_a_wrong_value_is_told(value: object) -> None:
+def test_a_wrong_value_is_reported(value: object) -> None:
     found = problems({**LLAMA, "hidden_size": value})
     assert "hidden_size" in found[0]
     assert "not a whole number" in found[0]

@@ -136,7 +136,7 @@ def test_errors_name_their_place(folder: Path, name: str, old: str, new: str, pl
     assert says in found[0]
 
 
-def test_errors_of_all_files_are_told_at_once(folder: Path) -> None:
+def test_errors_of_all_files_are_reported_at_once(folder: Path) -> None:
     write(folder, "gpus/makers.yaml", GPU.replace("vram_gb", "vram"))
     write(folder, "models/acme.yaml", "models: {}\n")
     write(folder, "broken.yaml", "a: [1\n")

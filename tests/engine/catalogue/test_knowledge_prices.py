@@ -112,7 +112,7 @@ def test_errors_suggest_what_was_meant() -> None:
     assert kind.nearest == ("neocloud",)
 
 
-def test_all_errors_are_told_at_once_but_not_without_end() -> None:
+def test_all_errors_are_reported_at_once_but_not_without_end() -> None:
     bad = "acme,neocloud,one,nvidia-l4,x,y,,eu,2026-07-01,s"
     assert [problem.code for problem in refused(f"{HEAD}\n{bad}\n{bad}")] == ["not-a-count", "not-a-price"] * 2
     assert len(refused("\n".join([HEAD, *[bad] * 100]))) == 40
@@ -186,7 +186,7 @@ def test_prices_per_gpu_are_of_this_world() -> None:
     assert all(offer.spot_only for offer in KNOWLEDGE.spot_offers)
 
 
-def test_forms_are_told_apart_where_the_offer_does() -> None:
+def test_forms_are_distinguished_where_the_offer_does() -> None:
     azure = {offer.instance: offer.gpu for offer in KNOWLEDGE.offers if offer.provider == "azure"}
     assert azure["Standard_NC24ads_A100_v4"] == "nvidia-a100-80gb-pcie"
     assert azure["Standard_ND96amsr_A100_v4"] == "nvidia-a100-80gb-sxm"

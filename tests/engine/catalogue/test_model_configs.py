@@ -60,7 +60,7 @@ def _read(config: dict[str, Any]) -> ModelSpec | None:
 
 
 def test_kinds_that_are_known_have_what_their_modules_have_and_others_say_so() -> None:
-    """Models that nobody chose: the configuration that each class makes by itself."""
+    """Models that were not chosen: the configuration that each class makes by itself."""
     rows = [(row, spec) for row in _rows("module_defaults.jsonl") if (spec := _read(row["config"])) and spec.params_b]
     off_by = {row["kind"]: abs((spec.params_b or 0) / row["modules_b"] - 1) for row, spec in rows}
     silent = {row["kind"] for row, spec in rows if not spec.notes}
@@ -81,7 +81,7 @@ def test_what_sees_or_hears_is_multimodal_and_has_parts() -> None:
     assert named("bert-base-uncased").kind == "encoder"
 
 
-def test_layers_of_hybrids_are_told_apart() -> None:
+def test_layers_of_hybrids_are_distinguished() -> None:
     assert (named("Qwen3.5-9B").full_attention_layers, named("Qwen3.5-9B").linear_layers) == (8, 24)
     assert (named("LFM2.5-VL-1.6B").full_attention_layers, named("LFM2.5-VL-1.6B").linear_layers) == (6, 10)
     assert (named("Kimi-K3").full_attention_layers, named("Kimi-K3").linear_layers) == (24, 69)
@@ -143,7 +143,7 @@ def test_an_unknown_kind_is_read_from_its_dimensions_and_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "capped"),
+    ("config", "capped"),
     [
         ({"model_type": "gemma2"}, True),
         ({"model_type": "gemma2", "final_logit_softcapping": None}, False),
@@ -152,10 +152,10 @@ def test_an_unknown_kind_is_read_from_its_dimensions_and_says_so() -> None:
         ({"model_type": "llama"}, False),
     ],
 )
-def test_logits_that_pass_a_hyperbolic_tangent(told: dict[str, Any], capped: bool) -> None:
+def test_logits_that_pass_a_hyperbolic_tangent(config: dict[str, Any], capped: bool) -> None:
     dims = {"hidden_size": 2304, "num_hidden_layers": 26, "num_attention_heads": 8, "num_key_value_heads": 4}
     dims |= {"head_dim": 256, "intermediate_size": 9216, "vocab_size": 256000}
-    assert model_from_config({**dims, **told}).capped_logits is capped
+    assert model_from_config({**dims, **config}).capped_logits is capped
 
 
 def test_the_index_of_the_weights_tells_their_bytes(tmp_path: Path) -> None:
@@ -291,7 +291,7 @@ def test_a_name_of_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert (asked, spec.id) == ([("acme/Tiny-1B", "main")], "tiny-1b")
 
 
-def test_what_the_hub_refuses_is_told_with_the_way_round(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_hub_refuses_is_shown_with_the_way_round(monkeypatch: pytest.MonkeyPatch) -> None:
     def download(*_: object, **__: object) -> str:
         raise OSError("Cannot reach the hub\nlong trace")
 

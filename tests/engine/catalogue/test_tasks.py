@@ -49,7 +49,7 @@ def test_a_profile_that_sizing_would_not_follow_is_refused(copied: Path) -> None
     assert [problem.code for problem in refused.value.problems] == ["task-profile-not-followed"]
 
 
-def test_a_task_that_nobody_defined_is_not_sized() -> None:
+def test_a_task_that_is_not_defined_is_not_sized() -> None:
     with pytest.raises(KnowledgeError, match="'reinforcement_learning' has no profile"):
         job_from_facts({"task": "reinforcement_learning", "param_count_b": 7}, None)
 

@@ -47,7 +47,7 @@ def test_pauses_lie_in_each_other_and_a_function_can_be_paused_twice() -> None:
     assert gc.isenabled()
 
 
-def test_it_is_searched_seldom_and_when_nobody_waits() -> None:
+def test_it_is_searched_seldom_and_when_no_one_waits() -> None:
     before = gc.get_threshold()
     try:
         search_seldom()

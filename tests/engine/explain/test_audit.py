@@ -150,7 +150,7 @@ def test_a_changed_rule_is_named(decided: Decided, tmp_path: Path) -> None:
     head, _, tail = file.read_text().partition("id: nvidia-is-the-safe-choice")
     file.write_text(head + "id: nvidia-is-the-safe-choice" + tail.replace("points: 2", "points: 1", 1))
     other = load_advisor(own_rules=rules)
-    assert check_true_then(from_disk(decision), other).holds is None  # Other rules cannot tell.
+    assert check_true_then(from_disk(decision), other).holds is None  # Other rules cannot decide it.
     findings = check_same_today(from_disk(decision), other, MOMENT).findings
     assert findings == () or any("nvidia-is-the-safe-choice" in finding for finding in findings)
 

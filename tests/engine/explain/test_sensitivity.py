@@ -63,12 +63,12 @@ def test_a_narrowed_whole_number_flips_there_and_not_a_step_before(decided: Deci
             continue
         inside = after - 1 if after > before else after + 1
         if max(after, before) >= 1000:
-            continue  # Three digits do not tell one from the next.
+            continue  # Three digits do not distinguish one from the next.
         closer = type(turn.change)(turn.change.fact, turn.change.before, int(inside))
         assert decided_with(closer, decision, advisor) == found.verdict
 
 
-def test_what_nobody_stated_is_varied_alone_and_narrowed_from_what_keeps_the_decision(
+def test_what_is_not_stated_is_varied_alone_and_narrowed_from_what_keeps_the_decision(
     decided: Decided, advisor: Advisor
 ) -> None:
     decision = decided("llm-chat-8b")

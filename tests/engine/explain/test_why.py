@@ -43,7 +43,7 @@ def test_every_topic_walks_down_to_inputs_and_sources(
     assert any(step.sources or step.kind == "given" for step in walk(tree))
 
 
-def test_every_settled_fact_and_every_rule_has_a_derivation(decided: Decided, advisor: Advisor) -> None:
+def test_every_resolved_fact_and_every_rule_has_a_derivation(decided: Decided, advisor: Advisor) -> None:
     decision = decided("llm-serving-70b")
     explain = explainer(decision, advisor)
     for name, fact in decision["facts"].items():
@@ -56,12 +56,12 @@ def test_every_settled_fact_and_every_rule_has_a_derivation(decided: Decided, ad
         assert explain.why(rule["id"]).says.startswith(f"rule {rule['id']}")
 
 
-def test_the_score_is_the_sum_of_the_points_told(decided: Decided, advisor: Advisor) -> None:
+def test_the_score_is_the_sum_of_the_points_shown(decided: Decided, advisor: Advisor) -> None:
     decision = decided("llm-chat-8b")
     tree = explainer(decision, advisor).why("score")
     seqs = {entry["seq"]: entry for entry in decision["trace"]}
-    told = sum(seqs[step.seq]["effects"]["points"] for step in tree.steps if step.seq)
-    assert told == pytest.approx(decision["recommendation"]["score"], rel=1e-4)
+    total = sum(seqs[step.seq]["effects"]["points"] for step in tree.steps if step.seq)
+    assert total == pytest.approx(decision["recommendation"]["score"], rel=1e-4)
 
 
 def test_a_plan_that_is_cheaper_and_faster_is_named_with_what_decided_against_it(
@@ -70,15 +70,15 @@ def test_a_plan_that_is_cheaper_and_faster_is_named_with_what_decided_against_it
     decision = decide(task="peft_finetuning", peft_method="qlora", model_name="qwen2.5-32b")
     entries = decision["recommendation"]["chosen_over"]
     better = [entry for entry in entries if (entry["cost_ratio"] or 1) < 1 < (entry["speed_ratio"] or 0)]
-    told = [step.says for step in explainer(decision, advisor).why().steps if step.says.startswith("not ")]
+    shown = [step.says for step in explainer(decision, advisor).why().steps if step.says.startswith("not ")]
     assert better
-    assert len(told) == len(better)
-    for says, entry in zip(told, better, strict=True):
+    assert len(shown) == len(better)
+    for says, entry in zip(shown, better, strict=True):
         assert entry["because"].rstrip(".") in says
         assert "that makes the work" in says
 
 
-def test_memory_is_told_by_its_terms(decided: Decided, advisor: Advisor) -> None:
+def test_memory_is_shown_by_its_terms(decided: Decided, advisor: Advisor) -> None:
     decision = decided("llm-serving-70b")
     tree = explainer(decision, advisor).why("memory")
     terms = {step.fact: step.value for step in walk(tree) if str(step.fact).startswith("memory.")}
@@ -88,7 +88,7 @@ def test_memory_is_told_by_its_terms(decided: Decided, advisor: Advisor) -> None
     assert not any(str(step.fact).startswith(("speed.", "cost.")) for step in walk(tree))
 
 
-def test_a_rejected_gpu_is_told_with_rule_and_values(decided: Decided, advisor: Advisor) -> None:
+def test_a_rejected_gpu_is_shown_with_rule_and_values(decided: Decided, advisor: Advisor) -> None:
     decision = decided("llm-serving-70b")
     rejected = next(e for e in decision["rejected"] if e["gpu"] not in {p["gpu"] for p in decision["alternatives"]})
     tree = explainer(decision, advisor).why(rejected["gpu"])
@@ -130,12 +130,12 @@ def test_a_decision_without_recommendation_says_why(advisor: Advisor, decide: Ca
     assert tree.says.startswith("No recommendation")
 
 
-def test_what_nobody_knows_is_named_with_the_nearest_word(decided: Decided, advisor: Advisor) -> None:
+def test_what_is_not_known_is_named_with_the_nearest_word(decided: Decided, advisor: Advisor) -> None:
     with pytest.raises(InputError, match="did you mean procurement"):
         explainer(decided("qlora-7b"), advisor).why("procurment")
 
 
-def test_a_record_with_facts_that_this_vocabulary_lacks_is_still_told(decided: Decided, advisor: Advisor) -> None:
+def test_a_record_with_facts_that_this_vocabulary_lacks_is_still_shown(decided: Decided, advisor: Advisor) -> None:
     decision = decided("qlora-7b")
     decision["facts"]["moon_phase"] = {"value": "full", "origin": "given", "seq": None}
     step = explainer(decision, advisor).why("moon_phase")

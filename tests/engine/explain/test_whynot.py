@@ -110,7 +110,7 @@ def test_a_rejected_gpu_comes_with_rule_and_values(decided: Decided, advisor: Ad
     assert not found.search.complete
 
 
-def test_gpus_that_nobody_rents_out_or_sells_are_named_unless_the_user_speaks_of_them(
+def test_gpus_that_no_one_rents_out_or_sells_are_named_unless_the_user_speaks_of_them(
     advisor: Advisor, decide: Callable[..., dict[str, Any]]
 ) -> None:
     def left_out(**facts: Any) -> set[str]:

@@ -63,7 +63,7 @@ def fleet(advisor: Advisor, tmp_path: Path) -> Fleet:
         jobs: Iterable[dict[str, Any]] | Path,
         job_map: JobMap = AS_WORKLOADS,
         out: str = "out",
-        tell: Callable[[Progress], None] = lambda _: None,
+        report: Callable[[Progress], None] = lambda _: None,
         **changed: Any,
     ) -> tuple[Store, list[str]]:
         if not isinstance(jobs, Path):
@@ -73,7 +73,7 @@ def fleet(advisor: Advisor, tmp_path: Path) -> Fleet:
         engine = Counting(advisor)
         store = Store.open(tmp_path / out, manifest(str(jobs), job_map, **changed))
         try:
-            run_fleet(open_jobs(str(jobs)), job_map, advisor, Workers(engine), store, tell)
+            run_fleet(open_jobs(str(jobs)), job_map, advisor, Workers(engine), store, report)
         finally:
             store.close()
         return store, engine.asked

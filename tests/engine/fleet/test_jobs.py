@@ -104,7 +104,7 @@ def test_columns_inside_columns(tmp_path: Path) -> None:
         ("jobs.txt", b"x", "no-jobs"),
     ],
 )
-def test_what_holds_no_jobs_is_told(name: str, content: bytes, code: str, tmp_path: Path) -> None:
+def test_what_holds_no_jobs_is_reported(name: str, content: bytes, code: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError) as caught:
         all_rows(tmp_path / name, TWO)

@@ -44,7 +44,7 @@ def test_the_steps(columns: dict[str, list[Any]], steps: dict[str, Any], found: 
     assert taken(columns, **steps) == found
 
 
-def test_a_cell_that_is_no_number_is_told_by_its_column() -> None:
+def test_a_cell_that_is_no_number_is_shown_by_its_column() -> None:
     (cell,) = taken({"gpus": ["many"]}, column="gpus", scale=2)
     assert isinstance(cell, Bad)
     assert (cell.problem.code, cell.problem.fact) == ("not-a-number", "gpus")
@@ -74,7 +74,7 @@ def test_groups_are_rows_alike_in_all_columns() -> None:
         ("id: a\n", "no-facts", "no fact"),
     ],
 )
-def test_what_is_wrong_in_a_map_is_told(
+def test_what_is_wrong_in_a_map_is_reported(
     text: str, code: str | None, says: str, tmp_path: Path, advisor: Advisor
 ) -> None:
     file = tmp_path / "map.yaml"

@@ -1,4 +1,4 @@
-"""A run: equal jobs once, every job a row, on from where it ended, and money then beside money now."""
+"""A run: equal jobs once, every job a row, on from where it ended, and cost then beside cost now."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from whichgpu.engine.rules.inference.firing import probing
 from .conftest import MOMENT, Fleet, rows_of
 
 
-#: What nobody can size is decided quickest.
+#: What cannot be sized is decided quickest.
 TRY = {"task": "experimentation"}
 
 
@@ -76,13 +76,13 @@ def test_a_run_goes_on_where_it_ended(fleet: Fleet, monkeypatch: pytest.MonkeyPa
     with pytest.raises(KeyboardInterrupt):
         fleet(jobs)
     monkeypatch.setattr(Store, "add", real)
-    told: list[Progress] = []
-    store, asked = fleet(jobs, tell=told.append)
+    reported: list[Progress] = []
+    store, asked = fleet(jobs, report=reported.append)
     # Three rows are in the part, and three more were decided for the next before the run ended.
     assert len(asked) == 1
     assert store.manifest.complete
-    assert told[-1].rows == 7
-    assert told[-1].share == 1
+    assert reported[-1].rows == 7
+    assert reported[-1].share == 1
     names = ("row", "id", "status", "answer")
     assert rows_of(store, *names) == rows_of(whole, *names)
 

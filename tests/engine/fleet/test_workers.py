@@ -1,4 +1,4 @@
-"""Lost workers: what they were at is tried again, and the job that ends two of them is told so."""
+"""Lost workers: what they were at is tried again, and the job that ends two of them is refused with the reason."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def test_the_same_state_gets_the_same_question(interviewer: Interviewer, advisor
 
 
 def test_what_moved_no_plan_is_tried_again_once_another_fact_is_known(advisor: Advisor) -> None:
-    # The guides' band for a service in production hangs on how much traffic there is; in no stage on that alone.
+    # The guides' band for a service in production depends on how much traffic there is; in no stage on that alone.
     interviewer, state = Interviewer(advisor, MOMENT), State().answer("objective", "balanced", origin="stated")
     for fact, value in {
         "task": "inference",
@@ -103,7 +103,7 @@ def test_what_moved_no_plan_is_tried_again_once_another_fact_is_known(advisor: A
 def test_the_task_comes_first_and_then_the_model(interviewer: Interviewer) -> None:
     first = interviewer.next_question(State())
     assert isinstance(first, Question)
-    assert (first.fact.name, first.bears_on) == ("task", "start")
+    assert (first.fact.name, first.affects) == ("task", "start")
     second = interviewer.next_question(State().answer("task", "inference"))
     assert isinstance(second, Question)
     assert second.fact.name == "model_name"
@@ -136,7 +136,7 @@ def test_a_question_put_off_comes_back_at_the_end(interviewer: Interviewer) -> N
     assert "model_name" not in state.answered
 
 
-def test_nobody_knows_anything_and_still_there_is_an_answer(interviewer: Interviewer) -> None:
+def test_nothing_is_known_and_still_there_is_an_answer(interviewer: Interviewer) -> None:
     state, _ = interview(interviewer, {"task": "inference"})
     assert interviewer.decide(state).outcome.chosen is not None
     missing = missing_answers(interviewer, state)

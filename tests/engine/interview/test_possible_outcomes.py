@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from whichgpu.engine.interview.possible_outcomes import ALWAYS, EVERY_TRUTH, NEVER, OpenFacts, truths_of
+from whichgpu.engine.interview.possible_outcomes import ALWAYS, ANY_TRUTH, NEVER, OpenFacts, truth_values_of
 from whichgpu.engine.interview.rule_index import Line, line_of
 from whichgpu.engine.rules.facts import FactDef, Vocabulary
 from whichgpu.engine.rules.language import evaluate, parse_condition
@@ -71,7 +71,7 @@ def open_facts_over(names: set[str], lines: list[Line]) -> OpenFacts:
 def test_every_completion_takes_a_possible_value(texts: list[str], hidden: set[str], data: st.DataObject) -> None:
     lines = [line(text) for text in texts]
     known = {name: data.draw(VALUES[name]) for name in sorted(FACTS.keys() - hidden) if data.draw(st.booleans())}
-    possible = truths_of(lines, known, open_facts_over(hidden, lines))
+    possible = truth_values_of(lines, known, open_facts_over(hidden, lines))
     for _ in range(5):
         whole = known | {name: data.draw(VALUES[name]) for name in sorted(hidden) if data.draw(st.booleans())}
         values = [evaluate(each.expr, whole) for each in lines]
@@ -87,18 +87,18 @@ def test_every_completion_takes_a_possible_value(texts: list[str], hidden: set[s
         ("flag", {"flag": True}, set(), ALWAYS),
         ("flag and kind == a", {"flag": False}, {"kind"}, NEVER),
         ("size > 10 and size < 5", {}, {"size"}, frozenset((False, None))),
-        ("size > other", {"other": 3.0}, {"size"}, EVERY_TRUTH),
+        ("size > other", {"other": 3.0}, {"size"}, ANY_TRUTH),
         ("steps > 64", {}, {"steps"}, frozenset((False, None))),
     ],
 )
 def test_it_is_no_wider_than_it_must_be(text: str, facts: Any, hidden: set[str], expected: frozenset[Any]) -> None:
     lines = [line(text)]
-    assert truths_of(lines, facts, open_facts_over(hidden, lines)) == expected
+    assert truth_values_of(lines, facts, open_facts_over(hidden, lines)) == expected
 
 
 def test_facts_that_may_be_anything_leave_all_open() -> None:
     open_facts = OpenFacts()
     open_facts.add("size", None, {"size"})
-    assert truths_of([line("size > 10")], {}, open_facts) == EVERY_TRUTH
-    assert truths_of([line("size > 10 and flag")], {"flag": False}, open_facts) == NEVER
-    assert truths_of([line("size > 10 or flag")], {"flag": True}, open_facts) == ALWAYS
+    assert truth_values_of([line("size > 10")], {}, open_facts) == ANY_TRUTH
+    assert truth_values_of([line("size > 10 and flag")], {"flag": False}, open_facts) == NEVER
+    assert truth_values_of([line("size > 10 or flag")], {"flag": True}, open_facts) == ALWAYS

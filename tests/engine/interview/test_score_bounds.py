@@ -1,4 +1,4 @@
-"""Rivals: a front-runner without threats stays the answer, whichever of the plans that may drop out do so."""
+"""Score bounds: a leading plan without challengers stays the answer, whichever of the plans that may drop out do so."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from whichgpu.engine.advisor.survey import MeasureColumns, Measures
 from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.interview.entrants import Comparer, Entrant, PossibleOutcome, WaitingRules, entrant_of
 from whichgpu.engine.interview.possible_outcomes import OpenFacts
-from whichgpu.engine.interview.precedence import Scales
 from whichgpu.engine.interview.rule_groups import RuleGroups
+from whichgpu.engine.interview.scales import Scales
 from whichgpu.engine.interview.score_bounds import Field, ScoreBounds
 from whichgpu.engine.plans.model import Cost, Layout, Plan
 from whichgpu.engine.rules.rulebook.resolve import Resolution
@@ -40,13 +40,13 @@ def judged_plan(
     count: int = 1,
     roomy: bool = True,
     lateness: float = 1.0,
-    bears: float | None = None,
+    qps: float | None = None,
     owned: bool = False,
 ) -> Judged:
     gpu = Gpu(id=name, family=family or name, series=name, name=name, vendor="nvidia", vram_gb=24, segment="datacenter")
     facts: dict[str, Any] = {"plan.owned": owned}
     facts |= {} if hourly is None else {"plan.usd_per_hour": hourly}
-    facts |= {} if bears is None else {"plan.qps": bears}
+    facts |= {} if qps is None else {"plan.qps": qps}
     plan = Plan(f"{name}x1", gpu, count, 1, "none", "none", Layout(), None, None, None, Cost(), None, "one card", facts)
     ranked = Ranked(plan, score, (Award("rule", "fit", score),), proven)
     fallbacks, cards, counts = (("rule",) if mark else () for mark in marks)
@@ -70,7 +70,7 @@ def chosen_of(judged: list[Judged], objective: Objective) -> list[Judged]:
     return [replace(judged[row], standing=found.standing(row, ids)) for row in found.order.tolist()]
 
 
-def rivalry_of(ordered: list[Judged], leaving: set[str], objective: Objective) -> ScoreBounds:
+def bounds_of(ordered: list[Judged], leaving: set[str], objective: Objective) -> ScoreBounds:
     scales = Scales(ordered, leaving, objective)
 
     def entrant(entry: Judged) -> Entrant:
@@ -150,21 +150,31 @@ def test_without_threats_the_front_runner_stays_whoever_drops_out(
             count=count,
             roomy=roomy,
             lateness=lateness,
-            bears=bears,
+            qps=qps,
             owned=owned,
         )
-        for index, (figures, score, marks, proven, family, hourly, count, roomy, lateness, bears, owned) in enumerate(
-            plans
-        )
+        for index, (
+            figures,
+            score,
+            marks,
+            proven,
+            family,
+            hourly,
+            count,
+            roomy,
+            lateness,
+            qps,
+            owned,
+        ) in enumerate(plans)
     ]
     ordered = chosen_of(judged, objective)
     # That the first by evidence may drop out is looked at where the rounds are made (`at_risk`).
     first = ordered[0].standing.stands_in_for or ordered[0].ranked.plan.id
     leaving = {ordered[place].ranked.plan.id for place in places if place < len(ordered)} - {first}
-    found = rivalry_of(ordered, leaving, objective)
-    open_threats = [threat for threat in found.threats if threat.causes]
-    if open_threats:
-        assert all(cause.startswith("fact of") for threat in open_threats for cause in threat.causes)
+    found = bounds_of(ordered, leaving, objective)
+    open_challengers = [each for each in found.challengers if each.causes]
+    if open_challengers:
+        assert all(cause.startswith("fact of") for each in open_challengers for cause in each.causes)
         return
     for size in range(len(leaving) + 1):
         for gone in combinations(sorted(leaving), size):
@@ -172,16 +182,16 @@ def test_without_threats_the_front_runner_stays_whoever_drops_out(
             assert chosen_of(left, objective)[0].ranked.plan.id == ordered[0].ranked.plan.id
 
 
-def test_a_rival_that_a_sure_plan_beats_is_no_threat() -> None:
+def test_a_plan_that_a_sure_plan_beats_is_no_challenger() -> None:
     objective = objective_of(stated=False)
     leader = judged_plan("leader", (1.0, 1.0), 3)
     beaten = judged_plan("beaten", (2.0, 2.0), 9)
     ordered = chosen_of([leader, beaten], objective)
     assert ordered[0].ranked.plan.id == "leaderx1"
-    assert not rivalry_of(ordered, set(), objective).threats
+    assert not bounds_of(ordered, set(), objective).challengers
 
 
-def test_a_rival_that_only_a_leaving_plan_beats_is_a_threat() -> None:
+def test_a_plan_that_only_a_leaving_plan_beats_is_a_challenger() -> None:
     objective = objective_of(stated=False)
     plans = [
         judged_plan("leader", (1.6, 1.2), 3),
@@ -190,21 +200,21 @@ def test_a_rival_that_only_a_leaving_plan_beats_is_a_threat() -> None:
     ]
     ordered = chosen_of(plans, objective)
     assert ordered[0].ranked.plan.id == "leaderx1"
-    threats = rivalry_of(ordered, {"beaterx1"}, objective).threats
-    assert [(threat.plan, set(threat.causes)) for threat in threats] == [("beatenx1", {"fact of beaterx1"})]
-    assert not [threat for threat in rivalry_of(ordered, set(), objective).threats if threat.causes]
+    challengers = bounds_of(ordered, {"beaterx1"}, objective).challengers
+    assert [(each.plan, set(each.causes)) for each in challengers] == [("beatenx1", {"fact of beaterx1"})]
+    assert not [each for each in bounds_of(ordered, set(), objective).challengers if each.causes]
 
 
 def test_a_costlier_plan_that_stands_in_since_it_is_far_sooner_is_a_threat_where_it_may_come_or_go() -> None:
     objective = objective_of(stated=False)
-    named = judged_plan("named", (1.0, 4.0), 3, (False, True, False), bears=1.0)
-    sooner = judged_plan("sooner", (1.2, 1.5), 1, bears=1.0)
-    soonest = judged_plan("soonest", (1.2, 1.2), 1, bears=1.0)
+    named = judged_plan("named", (1.0, 4.0), 3, (False, True, False), qps=1.0)
+    sooner = judged_plan("sooner", (1.2, 1.5), 1, qps=1.0)
+    soonest = judged_plan("soonest", (1.2, 1.2), 1, qps=1.0)
     for plans, leaving in (([named, sooner], "soonerx1"), ([named, sooner, soonest], "soonestx1")):
         ordered = chosen_of(plans, objective)
         assert (ordered[0].ranked.plan.id, ordered[0].standing.stands_in_for) == (leaving, "namedx1")
-        threats = rivalry_of(ordered, {leaving}, objective).threats
-        assert {f"fact of {leaving}"} in [set(threat.causes) for threat in threats]
+        challengers = bounds_of(ordered, {leaving}, objective).challengers
+        assert {f"fact of {leaving}"} in [set(each.causes) for each in challengers]
 
 
 def test_what_has_room_is_a_threat_where_its_unknown_time_hangs_on_who_is_left() -> None:
@@ -216,8 +226,8 @@ def test_what_has_room_is_a_threat_where_its_unknown_time_hangs_on_who_is_left()
     ordered = chosen_of([unknown, leader, slow], objective)
     assert ordered[0].ranked.plan.id == "leaderx1"
     assert chosen_of([unknown, leader], objective)[0].ranked.plan.id == "unknownx1"
-    threats = {threat.plan: set(threat.causes) for threat in rivalry_of(ordered, {"slowx1"}, objective).threats}
-    assert threats["unknownx1"] == {"fact of slowx1"}
+    challengers = {each.plan: set(each.causes) for each in bounds_of(ordered, {"slowx1"}, objective).challengers}
+    assert challengers["unknownx1"] == {"fact of slowx1"}
 
 
 def test_a_count_that_only_another_plan_brings_in_may_cease_to_be_named() -> None:
@@ -230,18 +240,18 @@ def test_a_count_that_only_another_plan_brings_in_may_cease_to_be_named() -> Non
     assert (ordered[0].ranked.plan.id, ordered[0].standing.stands_in_for) == ("onex1", "twox1")
     assert chosen_of([one, two], objective)[0].ranked.plan.id == "twox1"
     assert {"fact of singlex1"} in [
-        set(threat.causes) for threat in rivalry_of(ordered, {"singlex1"}, objective).threats
+        set(each.causes) for each in bounds_of(ordered, {"singlex1"}, objective).challengers
     ]
 
 
 def test_what_is_far_cheaper_than_a_stand_in_may_take_its_place() -> None:
     objective = objective_of(stated=False)
-    named = judged_plan("named", (140.0, 16.0), 3, (False, True, False), bears=30.0, hourly=102.0)
-    beside = judged_plan("beside", (100.0, 13.7), 1, bears=30.0, hourly=75.0)
-    far = judged_plan("far", (42.0, 20.3), 1, bears=30.0, hourly=32.0)
+    named = judged_plan("named", (140.0, 16.0), 3, (False, True, False), qps=30.0, hourly=102.0)
+    beside = judged_plan("beside", (100.0, 13.7), 1, qps=30.0, hourly=75.0)
+    far = judged_plan("far", (42.0, 20.3), 1, qps=30.0, hourly=32.0)
     ordered = chosen_of([named, beside], objective)
     assert ordered[0].ranked.plan.id == "besidex1"
     ordered = chosen_of([named, beside, far], objective)
     assert ordered[0].ranked.plan.id == "farx1"
-    threats = rivalry_of(ordered, {"farx1"}, objective).threats
-    assert {"fact of farx1"} in [set(threat.causes) for threat in threats]
+    challengers = bounds_of(ordered, {"farx1"}, objective).challengers
+    assert {"fact of farx1"} in [set(each.causes) for each in challengers]

@@ -30,7 +30,7 @@ KNOWN = {
 
 @pytest.fixture(autouse=True)
 def few_ways(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whichgpu.engine.interview.sureness.WAYS", 4)
+    monkeypatch.setattr("whichgpu.engine.interview.sureness.SAMPLES", 4)
 
 
 def sure(state: State, **options: object) -> object:

@@ -1,4 +1,4 @@
-"""The verdict while facts are open: what its comparison of costs may come to, and which fact tells most of it."""
+"""The verdict while facts are open: what its comparison of costs may come to, and which fact reveals most of it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_it_may_come_out_either_way_while_the_use_is_open(use_unknown: tuple[Int
 def test_what_is_paid_or_used_tells_more_than_who_asks(use_unknown: tuple[Interviewer, Comparison]) -> None:
     interviewer, found = use_unknown
     verdicts = verdicts_of(interviewer.rule_index, found)
-    assert not verdicts.settled
+    assert not verdicts.certain
     most = max(verdicts.causes, key=lambda name: verdicts.causes[name])
     assert most in {"utilization_pct", "monthly_cloud_spend_usd", "gpu_hours_per_year", "runs_cadence"}
     assert verdicts.causes[most] > verdicts.causes.get("org_type", 0.0)

@@ -78,7 +78,7 @@ def merit(plan: Plan, facts: Facts, objective: Objective) -> float:
         job=is_job(facts),
         by_run=False,
         objective=objective,
-        highest_usd_per_gpu_hour=KNOWLEDGE.dearest_usd_per_gpu_hour,
+        highest_usd_per_gpu_hour=KNOWLEDGE.highest_usd_per_gpu_hour,
     )
     found = measures.row(0)
     if found.cost is None or found.time is None:

@@ -117,9 +117,9 @@ def test_every_evaluated_plan_has_its_line(small_decision: Decision, statement: 
 @pytest.mark.parametrize("name", TAMPERS)
 def test_no_forgery_passes_as_authentic(signed: str, unsigned: str, trusted: dict[str, PublicKey], name: str) -> None:
     assert read_saved(tampered(signed, TAMPERS[name]), "r.json", trusted).standing.state == "altered"
-    # Who has not the key is told that what was signed is something else.
+    # Who does not have the key learns that what was signed is something else.
     assert read_saved(tampered(signed, TAMPERS[name]), "r.json", {}).standing.state == "altered"
-    # Without a signature only deciding again can tell.
+    # Without a signature only deciding again can show it.
     assert read_saved(tampered(unsigned, TAMPERS[name]), "r.json", trusted).standing.state in {"unsigned", "altered"}
 
 

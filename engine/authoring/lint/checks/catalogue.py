@@ -105,7 +105,7 @@ def no_such_gpu(context: LintContext) -> Iterator[Finding]:
 def every_gpu(context: LintContext) -> Iterator[Finding]:
     """Condition on a GPU that every GPU of the catalogue meets.
 
-    Why: it tells no card from another. Most often the limit is in another unit or turned round.
+    Why: it distinguishes no cards. Most often the limit is in another unit or turned round.
 
     Bad::
 
@@ -117,8 +117,8 @@ def every_gpu(context: LintContext) -> Iterator[Finding]:
     """
     for rule, conditions in _on_gpus(context):
         for condition, test in conditions:
-            told = [value for gpu in context.catalogue.gpus if (value := test(gpu)) is not None]
-            if told and all(told):
+            results = [value for gpu in context.catalogue.gpus if (value := test(gpu)) is not None]
+            if results and all(results):
                 yield every_gpu.about(
                     rule,
                     f"`{condition.text}` in {rule.id} holds for every GPU of the catalogue",

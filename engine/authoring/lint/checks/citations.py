@@ -12,7 +12,7 @@ from whichgpu.engine.core import nearest_words
 from whichgpu.engine.rules import Rule, source_heads
 
 
-#: A rule in which less is found of what a heuristic tells speaks of something else. Of heuristics drawn at random half
+#: A rule in which less is found of what a heuristic says speaks of something else. Of heuristics drawn at random half
 #: lie below, of those that the shipped rules encode one in two hundred.
 LEAST_SAID = 0.03
 #: A heuristic of fewer words may well be followed in others.
@@ -92,7 +92,7 @@ def uncited_guide(context: LintContext) -> Iterator[Finding]:
 def another_subject(context: LintContext) -> Iterator[Finding]:
     """Rule that encodes a heuristic which speaks of something else.
 
-    Why: a wrong id stands beside right ones and looks like evidence. Next to nothing of what the heuristic tells,
+    Why: a wrong id stands beside right ones and looks like evidence. Next to nothing of what the heuristic says,
     facts, cards, amounts and words alike, is in the rule's conditions, effects and texts.
 
     Bad::
@@ -109,16 +109,16 @@ def another_subject(context: LintContext) -> Iterator[Finding]:
 
     A word counts for more the fewer heuristics have it.
     """
-    tells = rarity(statement.words for statement in context.statements.values())
+    weights = rarity(statement.words for statement in context.statements.values())
     for rule in (rule for rule in context.rulebook.rules if rule.encodes):
         said = words_of(*_texts(rule, context))
         for name in rule.encodes:
             statement = context.statements.get(name)
             if statement is None or len(statement.words) < LEAST_WORDS:
                 continue
-            if share_said(statement.words, said, tells) >= LEAST_SAID:
+            if share_said(statement.words, said, weights) >= LEAST_SAID:
                 continue
-            best = _nearest_statement(said, rule, context, tells)
+            best = _nearest_statement(said, rule, context, weights)
             yield another_subject.about(
                 rule,
                 f"{rule.id} encodes {name}, which speaks of something else",
@@ -163,12 +163,12 @@ def _texts(rule: Rule, context: LintContext) -> Iterator[str]:
 
 
 def _nearest_statement(
-    said: frozenset[str], rule: Rule, context: LintContext, tells: Mapping[str, float]
+    said: frozenset[str], rule: Rule, context: LintContext, weights: Mapping[str, float]
 ) -> str | None:
     """The heuristic of a guide that the rule cites which shares most with it."""
     heads = {cited.partition("/")[0] for cited in rule.sources}
     others = {
-        name: sum(tells.get(word, 0.0) for word in statement.words & said)
+        name: sum(weights.get(word, 0.0) for word in statement.words & said)
         for name, statement in context.statements.items()
         if name not in rule.encodes and statement.guide in heads
     }

@@ -61,10 +61,10 @@ def _faults(rule: Rule, points: Points, claim: Claim, context: LintContext) -> I
                 f"gives points {side} the plan, and claims {ratio:g} times the {quantity} of {claim.over or 'others'}",
                 "turn the ratio or the points round",
             )
-        told = {entry.number for entry in context.stated_by(rule) if entry.of == "x"}
-        agree = (abs(mine - other) <= other / 3 for mine in (ratio, 1 / ratio) for other in told)
-        if told and not any(agree):
-            named = ", ".join(f"{number:g}" for number in sorted(told))
+        stated = {entry.number for entry in context.stated_by(rule) if entry.of == "x"}
+        agree = (abs(mine - other) <= other / 3 for mine in (ratio, 1 / ratio) for other in stated)
+        if stated and not any(agree):
+            named = ", ".join(f"{number:g}" for number in sorted(stated))
             yield f"claims a ratio of {ratio:g}; the heuristics it cites state {named}", "write the stated ratio"
     allowed = _OF_REASON.get(points.reason)
     if allowed and quantity not in allowed:

@@ -1,4 +1,4 @@
-"""What every rule comes with: sources, tests that show it, a settled status, reasons for exceptions."""
+"""What every rule comes with: sources, tests that show it, a stable status, reasons for exceptions."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def dead_source(context: LintContext) -> Iterator[Finding]:
 def missing_tests(context: LintContext) -> Iterator[Finding]:
     """Rule without a test that fires.
 
-    Why: a rule nobody has seen fire may never do so. A misspelt limit or a condition that is never known stays
+    Why: a rule that was never seen to fire may never do so. A misspelt limit or a condition that is never known stays
     unnoticed.
 
     Bad::
@@ -118,7 +118,7 @@ def missing_near_miss(context: LintContext) -> Iterator[Finding]:
     """Rule without a test that just misses.
 
     Why: a test that fires does not show that the conditions bind. Only a case that differs in one thing and does not
-    fire shows what the rule hangs on.
+    fire shows what the rule depends on.
 
     Bad::
 
@@ -143,8 +143,7 @@ def missing_near_miss(context: LintContext) -> Iterator[Finding]:
 def draft(context: LintContext) -> Iterator[Finding]:
     """Rule that is still a draft, or deprecated.
 
-    Why: a draft fires like any other rule. Whoever releases the rulebook should know which rules nobody has vouched
-    for.
+    Why: a draft fires like any other rule. Whoever releases the rulebook should know which rules no one vouches for.
 
     Bad::
 
@@ -186,7 +185,7 @@ def expired(context: LintContext) -> Iterator[Finding]:
 def bad_silence(context: LintContext) -> Iterator[Finding]:
     """Remark that silences a check without saying why, or that names no check.
 
-    Why: the next reader cannot tell an exception that somebody weighed from a warning that somebody was tired of.
+    Why: the next reader cannot distinguish an exception that was weighed from a warning that was just switched off.
 
     Bad::
 

@@ -44,17 +44,17 @@ def another_conclusion(context: LintContext) -> Iterator[Finding]:
     """
     cards = frozenset(_bare(str(gpu[name])) for gpu in context.catalogue.gpus for name in _OF_CARDS if name in gpu)
     for rule in context.rulebook.rules:
-        told = [context.statements[name] for name in rule.encodes if name in context.statements]
-        calls = [call for statement in told for call in statement.calls]
-        limits = [limit for statement in told for limit in statement.limits]
-        disputes = frozenset(name for statement in told for name in statement.disputes)
+        heuristics = [context.statements[name] for name in rule.encodes if name in context.statements]
+        calls = [call for statement in heuristics for call in statement.calls]
+        limits = [limit for statement in heuristics for limit in statement.limits]
+        disputes = frozenset(name for statement in heuristics for name in statement.disputes)
         messages = (
             *_words_set(rule, limits, context),
             *_said(rule, calls),
             *_cards(rule, calls, cards),
             *_disputes(rule, disputes),
         )
-        for message in messages if told else ():
+        for message in messages if heuristics else ():
             yield another_conclusion.about(
                 rule, message, fix="correct the effect, or encode the heuristic that is meant"
             )

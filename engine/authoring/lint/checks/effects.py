@@ -1,4 +1,4 @@
-"""What cannot matter: codes nobody says, overrides that never meet, lines and alternatives without effect, numbers."""
+"""What cannot matter: unused codes, overrides that never meet, lines and alternatives without effect, numbers."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def _idle_alternative(either: Or, others: Formula, regions: Regions) -> tuple[Ex
 def idle_question(context: LintContext) -> Iterator[Finding]:
     """Question for a fact that is known wherever the rule fires.
 
-    Why: nobody is asked for what is known, so that the effect does nothing. Most often another fact is meant, or the
+    Why: what is known is not asked for, so that the effect does nothing. Most often another fact is meant, or the
     condition that it is unknown was forgotten.
 
     Bad::
@@ -215,12 +215,12 @@ def unread_number(context: LintContext) -> Iterator[Finding]:
         by_table.setdefault(rule.table or rule.id, []).append(rule)
     for rules in by_table.values():
         numbers = _numbers_read(rules, context)
-        told = _numbers_told(rules, context) | _sizes(rules, context)
+        stated = _numbers_stated(rules, context) | _sizes(rules, context)
         for rule in rules:
             for text, where, more in (
                 (rule.title, "title", set()),
-                (rule.text, "text", told),
-                (rule.because, "reason", told),
+                (rule.text, "text", stated),
+                (rule.because, "reason", stated),
             ):
                 yield from _unread(rule, text, where, numbers, more, context)
 
@@ -257,10 +257,10 @@ def _sizes(rules: list[Rule], context: LintContext) -> set[float]:
     return {float(size) for gpu in cards if isinstance(size := gpu.get("gpu.vram_gb"), int | float)}
 
 
-def _numbers_told(rules: list[Rule], context: LintContext) -> set[float]:
+def _numbers_stated(rules: list[Rule], context: LintContext) -> set[float]:
     """The numbers in titles and in what the heuristics say, whatever their unit."""
-    told = (context.statements[name].text for rule in rules for name in rule.encodes if name in context.statements)
-    texts = " ".join((*told, *(rule.title for rule in rules)))
+    stated = (context.statements[name].text for rule in rules for name in rule.encodes if name in context.statements)
+    texts = " ".join((*stated, *(rule.title for rule in rules)))
     return {float(number.replace(",", "")) for number in re.findall(r"\d[\d,]*(?:\.\d+)?", texts)}
 
 

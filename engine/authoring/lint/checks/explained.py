@@ -24,7 +24,7 @@ def unexplained_number(context: LintContext) -> Iterator[Finding]:
 
     Why: a slip of a digit loads, and is a possible number. Where neither title, text nor reason of the rule says it,
     none of its tests states the fact, none of the heuristics that it encodes has it, and no other rule holds the fact
-    against it, nobody can tell whether it is meant.
+    against it, there is no way to see whether it is meant.
 
     Bad::
 
@@ -45,7 +45,7 @@ def unexplained_number(context: LintContext) -> Iterator[Finding]:
     held = _held(context)
     parameters = frozenset(parameter.value for parameter in knowledge_in_use().parameters.values())
     for rule in context.rulebook.rules:
-        known = _PLAIN | parameters | all_numbers((*_sentences(rule), *_told(rule, context)))
+        known = _PLAIN | parameters | all_numbers((*_sentences(rule), *_encoded_texts(rule, context)))
         known |= {stated.number for stated in context.stated_by(rule)}
         tried, expected = _tried(rule), _expected(rule)
         for condition in rule.when:
@@ -115,7 +115,7 @@ def _sentences(rule: Rule) -> tuple[str, ...]:
     return (rule.title, rule.text, rule.because, rule.id.replace("-", " "), *shown)
 
 
-def _told(rule: Rule, context: LintContext) -> Iterator[str]:
+def _encoded_texts(rule: Rule, context: LintContext) -> Iterator[str]:
     return (context.statements[name].text for name in rule.encodes if name in context.statements)
 
 
@@ -151,10 +151,10 @@ def unfounded_number(context: LintContext) -> Iterator[Finding]:
         sizes = _sizes(rules, context)
         founded = frozenset().union(*(_lines_of(rule) for rule in rules))
         for rule in rules:
-            told = founded | all_numbers(_told(rule, context))
+            allowed = founded | all_numbers(_encoded_texts(rule, context))
             for said, sentence, where in _said(rule):
                 rest = all_numbers(text for text in (rule.text, rule.because, rule.title) if text != sentence)
-                there = told | rest | (sizes if sentence[said.end :].lstrip().startswith("GB") else frozenset())
+                there = allowed | rest | (sizes if sentence[said.end :].lstrip().startswith("GB") else frozenset())
                 if any(_close(mean, number) for mean in said.means for number in there):
                     continue
                 yield unfounded_number.about(

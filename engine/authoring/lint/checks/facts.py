@@ -154,7 +154,7 @@ def cyclic_derivation(context: LintContext) -> Iterator[Finding]:
           when: [tier == high]
           then: {set: {run_hours: 20}}
 
-    Good: one of the two reads something that nobody derives from the other::
+    Good: one of the two reads something that is not derived from the other::
 
         - id: tier-from-hours
           when: [run_hours > 10]
@@ -177,11 +177,11 @@ def cyclic_derivation(context: LintContext) -> Iterator[Finding]:
             for made in sorted(rule.writes):
                 feeds.setdefault(fact, {}).setdefault(made, rule.id)
     made_from = {fact: sorted(made) for fact, made in feeds.items()}
-    told: set[str] = set()
+    reported: set[str] = set()
     for rule in derive:
         path = next((found for fact in sorted(rule.writes) if (found := shortest_circle(fact, made_from))), None)
-        if path and not told.intersection(path):
-            told.update(path)
+        if path and not reported.intersection(path):
+            reported.update(path)
             steps = "; ".join(f"{feeds[a][b]} makes `{b}` from `{a}`" for a, b in pairwise(path))
             yield cyclic_derivation.about(
                 rule, f"{rule.id} is part of a circle: {steps}", fix="let one of them read something else"

@@ -1,4 +1,4 @@
-"""Lines that read otherwise than they are meant, or that wait for what nobody states."""
+"""Lines that read otherwise than they are meant, or that wait for what is never stated."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ _AND, _OR = re.compile(r"\band\b"), re.compile(r"\bor\b")
 def mixed_junction(context: LintContext) -> Iterator[Finding]:
     """Line that joins with `and` and with `or`, without brackets.
 
-    Why: `and` binds more tightly, so `a and b or c` holds wherever c does. Who wrote `b and c` and changed a word, or
-    meant `a and (b or c)`, is not told by anything else.
+    Why: `and` binds more tightly, so `a and b or c` holds wherever c does. Nothing else shows whether that is meant, or
+    `a and (b or c)`, or a word of `a and b and c` was changed.
 
     Bad::
 
@@ -137,7 +137,7 @@ def _operations(expr: Expr) -> Iterator[str]:
 
 @check("warning", silence="of the condition or with the rule's id")
 def unasked_fact(context: LintContext) -> Iterator[Finding]:
-    """Line, or alternative of one, that waits for a fact which nobody is asked for there.
+    """Line, or alternative of one, that waits for a fact which is not asked for there.
 
     Why: the vocabulary says with `asked_when` for what work a fact is asked at all. A rule for a service that reads how
     training computes never fires.

@@ -11,9 +11,9 @@ from whichgpu.engine.catalogue import ModelSpec, parameter_count
 
 @check("error")
 def model_known_by_its_runs(context: LintContext) -> Iterator[Finding]:
-    """Model that only rows of measured runs tell of.
+    """Model that only rows of measured runs mention.
 
-    Why: a run tells what a model took, not how it is built. An entry made from one gives that run back and nothing
+    Why: a run shows what a model took, not how it is built. An entry made from one gives that run back and nothing
     else, and every estimate that is judged by the run looks better than it is.
 
     Bad::
@@ -34,13 +34,13 @@ def model_known_by_its_runs(context: LintContext) -> Iterator[Finding]:
     Silence: no remark silences it; cite another source.
     """
     for model in context.models.values():
-        told = {source.partition("/")[0] for source in model.sources}
-        if told and told <= context.run_sources:
-            message = f"{model.id} is known from measured runs alone ({', '.join(sorted(told))})"
+        publishers = {source.partition("/")[0] for source in model.sources}
+        if publishers and publishers <= context.run_sources:
+            message = f"{model.id} is known from measured runs alone ({', '.join(sorted(publishers))})"
             yield _about("model-known-by-its-runs", "error", model, message, "cite a configuration or a published size")
 
 
-#: Words of a name, and the kinds that they tell.
+#: Words of a name, and the kinds that they stand for.
 _KINDS: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = tuple(
     (re.compile(rf"(?<![a-z0-9])(?:{words})(?![a-z0-9])"), frozenset(kinds))
     for words, kinds in (
@@ -55,10 +55,10 @@ _KINDS: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = tuple(
 
 @check("error")
 def kind_of_a_sibling(context: LintContext) -> Iterator[Finding]:
-    """Model whose kind is not the one that its name, an alias or its parts tell.
+    """Model whose kind is not the one that its name, an alias or its parts say.
 
     Why: an entry that was written after a sibling keeps the sibling's kind, and with it the wrong formulas. Two models
-    under one id hide the same way: an alias tells of text to image, the entry of video.
+    under one id hide the same way: an alias says text to image, the entry video.
 
     Bad::
 
@@ -77,9 +77,9 @@ def kind_of_a_sibling(context: LintContext) -> Iterator[Finding]:
     """
     for model in context.models.values():
         for name in (model.id, *model.aliases):
-            told = next((kinds for pattern, kinds in _KINDS if pattern.search(_spaced(name))), None)
-            if told and model.kind not in told:
-                message = f"{model.id} is {model.kind}, and its name {name!r} tells of {' or '.join(sorted(told))}"
+            kinds_named = next((kinds for pattern, kinds in _KINDS if pattern.search(_spaced(name))), None)
+            if kinds_named and model.kind not in kinds_named:
+                message = f"{model.id} is {model.kind}, and its name {name!r} says {' or '.join(sorted(kinds_named))}"
                 yield _about("kind-of-a-sibling", "error", model, message, "give the variant an entry of its own")
                 break
         else:

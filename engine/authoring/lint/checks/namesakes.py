@@ -114,9 +114,9 @@ def unnamed_rival(context: LintContext) -> Iterator[Finding]:
 
 
 def _spoken(rule: Rule, context: LintContext) -> str:
-    told = (context.statements[name].text for name in rule.encodes if name in context.statements)
+    stated = (context.statements[name].text for name in rule.encodes if name in context.statements)
     lines = (line.text for line in rule.when)
-    return " ".join((rule.id, rule.title, rule.text, rule.because, *lines, *told)).lower()
+    return " ".join((rule.id, rule.title, rule.text, rule.because, *lines, *stated)).lower()
 
 
 _OF_CARDS = ("gpu.series", "gpu.family", "gpu.id")
@@ -125,7 +125,7 @@ _GB = re.compile(r"(?<![\w.])(\d+)\s?GB\b")
 
 @check("warning")
 def another_size(context: LintContext) -> Iterator[Finding]:
-    """Title that names a card with the memory of its sister, while the lines name the card.
+    """Title that names a card with the memory of another variant, while the lines name the card.
 
     Why: cards of one name come with several sizes, and the wrong one is a card as well.
 
@@ -155,8 +155,8 @@ def another_size(context: LintContext) -> Iterator[Finding]:
         words = {
             word for word in _CARD.findall(rule.title.lower()) if not word.isdigit() and any(word in n for n in named)
         }
-        sisters = {size for size, names in cards if any(word in name for word in words for name in names)}
-        for size in sorted(said & (sisters - own)):
+        variants = {size for size, names in cards if any(word in name for word in words for name in names)}
+        for size in sorted(said & (variants - own)):
             yield another_size.about(
                 rule,
                 f"the title of {rule.id} says {size:g} GB, and its lines name {', '.join(sorted(named))}",

@@ -30,7 +30,7 @@ ROOM = 1 / 3
 def heuristic_threshold(context: LintContext) -> Iterator[Finding]:
     """Limit in a rule that none of the heuristics it cites names.
 
-    Why: a rule that says 80 and cites a source that says 70 has a slip in it, or a judgement that nobody declared.
+    Why: a rule that says 80 and cites a source that says 70 has a slip in it, or an undeclared judgement.
 
     Bad::
 

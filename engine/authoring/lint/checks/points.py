@@ -51,12 +51,12 @@ def contradicting_preference(context: LintContext) -> Iterator[Finding]:
         where = regions.fires(rule)
         if regions.never(where):
             continue
-        guilty = regions.cover(where, rejects, regions.fires)
-        if guilty:
-            verb = "always rejects" if len(guilty) == 1 else "together always reject"
+        rejecting = regions.cover(where, rejects, regions.fires)
+        if rejecting:
+            verb = "always rejects" if len(rejecting) == 1 else "together always reject"
             yield contradicting_preference.about(
                 rule,
-                f"{rule.id} gives points to plans that {named(guilty)} {verb}",
+                f"{rule.id} gives points to plans that {named(rejecting)} {verb}",
                 fix="narrow the rejection, or drop the preference",
             )
             continue
@@ -169,7 +169,7 @@ def untyped_claim(context: LintContext) -> Iterator[Finding]:
     """Points for speed, latency, cost or efficiency that do not say what they claim.
 
     Why: speed and cost are computed and ranked. Points for them on the word of a source count the same thing again, and
-    nobody sees whether the source is right here. As a claim the points count only where nothing can be computed, and
+    nothing shows whether the source is right here. As a claim the points count only where nothing can be computed, and
     the answer shows the source's figure beside its own.
 
     Bad::

@@ -118,7 +118,7 @@ def _idle(effect: Effect, beside: Effect) -> bool:
 def conflicting_sets(context: LintContext) -> Iterator[Finding]:
     """Two rules that set one fact to different values.
 
-    Why: where both fire, the fact stays unknown, and everything that hangs on it with it. One has to override the
+    Why: where both fire, the fact stays unknown, and everything that depends on it with it. One has to override the
     other, or their conditions have to exclude each other.
 
     Bad::
@@ -140,7 +140,7 @@ def conflicting_sets(context: LintContext) -> Iterator[Finding]:
           then: {set: {model_size_class: medium}}
 
     An error with the workload where both fire; a warning ("possibly") where a comparison or an expression is too
-    involved to tell.
+    involved to decide.
     """
     setters: dict[str, list[tuple[Rule, SetFact]]] = {}
     for rule in context.rulebook.rules:

@@ -31,8 +31,8 @@ _NOTE = re.compile(
 def another_scope(context: LintContext) -> Iterator[Finding]:
     """Rule whose title speaks of the recommended plan while it looks at the cards that were named, or the reverse.
 
-    Why: `each: chosen` looks at the recommended plan, `each: candidate` at every card that somebody named. A rule that
-    was copied keeps its sentences, and tells of one card what holds for another.
+    Why: `each: chosen` looks at the recommended plan, `each: candidate` at every card that was named. A rule that
+    was copied keeps its sentences, and says of one card what holds for another.
 
     Bad::
 
@@ -112,7 +112,7 @@ def note_left_in(context: LintContext) -> Iterator[Finding]:
 def repeated_title(context: LintContext) -> Iterator[Finding]:
     """Title that another rule, or another row of its table, has as its own.
 
-    Why: whoever copies a rule or a row changes its lines and leaves the title, and readers cannot tell the two apart.
+    Why: whoever copies a rule or a row changes its lines and leaves the title, and readers cannot distinguish the two.
 
     Bad::
 
@@ -124,7 +124,7 @@ def repeated_title(context: LintContext) -> Iterator[Finding]:
         - {id: beyond-20b, title: Training beyond 20B takes an H100, if: [> 20]}
         - {id: small-runs, title: Small runs take an L40S, if: [<= 20]}
 
-    Rows without a title of their own bear that of their table.
+    Rows without a title of their own have that of their table.
     """
     shared = {table.id: table.title for table in context.rulebook.tables}
     first = dict[tuple[str, str], str]()

@@ -172,9 +172,9 @@ def _is_unit(word: str) -> bool:
 def _unlike_heuristics(context: LintContext) -> Iterator[Finding]:
     """Numbers that heuristics give with one unit, and the rule that encodes them with another."""
     for rule in context.rulebook.rules:
-        told = (context.statements[name].text for name in rule.encodes if name in context.statements)
+        stated = (context.statements[name].text for name in rule.encodes if name in context.statements)
         there = defaultdict[str, set[str]](set)
-        for number, unit in _NUMBER_AND_UNIT.findall(" ".join(told)):
+        for number, unit in _NUMBER_AND_UNIT.findall(" ".join(stated)):
             if _is_unit(unit):
                 there[number.replace(",", "")].add(unit)
         for text in _sentences(rule) if there else ():

@@ -87,29 +87,31 @@ def _words_of_rule(rule: Rule, context: LintContext) -> frozenset[str]:
         *(condition.text for condition in rule.when),
         *(text for fact in read for text in (fact.label, fact.meaning)),
     )
-    told = (context.statements[name].words for name in rule.encodes if name in context.statements)
-    return own.union(*told)
+    stated = (context.statements[name].words for name in rule.encodes if name in context.statements)
+    return own.union(*stated)
 
 
-def _foreign(code: str, said: frozenset[str], codes: Mapping[str, frozenset[str]], tells: Mapping[str, float]) -> bool:
-    own = share_said(codes[code], said, tells)
+def _foreign(
+    code: str, said: frozenset[str], codes: Mapping[str, frozenset[str]], weights: Mapping[str, float]
+) -> bool:
+    own = share_said(codes[code], said, weights)
     if own < LEAST_OF_CODE:
         return True
     others = [words for name, words in codes.items() if words and name[0] == code[0] and name != code]
-    before = sum(share_said(words, said, tells) > own for words in others)
+    before = sum(share_said(words, said, weights) > own for words in others)
     return before > MOST_CODES_BEFORE * len(others)
 
 
 def _nearest(
-    code: str, said: frozenset[str], codes: Mapping[str, frozenset[str]], tells: Mapping[str, float]
+    code: str, said: frozenset[str], codes: Mapping[str, frozenset[str]], weights: Mapping[str, float]
 ) -> tuple[str, ...]:
     others = [name for name, words in codes.items() if words and name[0] == code[0] and name != code]
-    return (max(others, key=lambda name: share_said(codes[name], said, tells)),) if others else ()
+    return (max(others, key=lambda name: share_said(codes[name], said, weights)),) if others else ()
 
 
 @check("error")
 def unanswerable_question(context: LintContext) -> Iterator[Finding]:
-    """Question for a fact that nobody states.
+    """Question for a fact that cannot be stated.
 
     Why: what the program works out or gives itself has no question, and stays open however often it is asked for.
 
@@ -128,7 +130,7 @@ def unanswerable_question(context: LintContext) -> Iterator[Finding]:
             if fact is not None and not fact.question and fact.role != "input":
                 yield unanswerable_question.about(
                     rule,
-                    f"{rule.id} asks for {fact.name}, which nobody states",
+                    f"{rule.id} asks for {fact.name}, which cannot be stated",
                     nearest=nearest_words(fact.name, askable, limit=1),
                     fix="ask for what it follows from",
                 )
@@ -139,7 +141,7 @@ def another_figure(context: LintContext) -> Iterator[Finding]:
     """Figure of a guide that the rule does not cite, or target that is not the figure's.
 
     Why: a figure is shown beside the reason of a rule, as if it came from there. A target to watch that differs from
-    the figure of its name tells two people two things.
+    the figure of its name says two things to two readers.
 
     Bad::
 
@@ -154,7 +156,7 @@ def another_figure(context: LintContext) -> Iterator[Finding]:
     A figure belongs to a rule that cites one of its sources, encodes one of its heuristics, or reads one of its facts.
     """
     said_of = (words_of(name, str(figure.get("meaning", ""))) for name, figure in context.figures.items())
-    tells = rarity(said_of)
+    weights = rarity(said_of)
     for rule in context.rulebook.rules:
         for effect in rule.effects:
             if isinstance(effect, ShowFigure) and effect.figure in context.figures:
@@ -165,7 +167,7 @@ def another_figure(context: LintContext) -> Iterator[Finding]:
                     yield another_figure.about(rule, message, fix="cite the source, or report another figure")
                 elif (
                     not _of_outcome(figure, context)
-                    and share_said(words, _words_of_rule(rule, context), tells) < LEAST_OF_SHOWN
+                    and share_said(words, _words_of_rule(rule, context), weights) < LEAST_OF_SHOWN
                 ):
                     message = f"{rule.id} reports the figure {effect.figure}, of which it does not speak"
                     yield another_figure.about(rule, message, fix="cite the source, or report another figure")
@@ -189,7 +191,7 @@ def _belongs(figure: Mapping[str, object], rule: Rule) -> bool:
     own = {str(cited).partition("/")[0] for cited in _listed(figure.get("sources"))}
     facts = set(map(str, _listed(figure.get("facts"))))
     encoded = set(map(str, _listed(figure.get("encodes"))))
-    # What is computed for the case is nobody's: it belongs wherever it is shown.
+    # What is computed for the case needs no source: it belongs wherever it is shown.
     return bool(own & heads or encoded & set(rule.encodes) or facts) or not own
 
 
@@ -226,15 +228,15 @@ def another_quantity(context: LintContext) -> Iterator[Finding]:
     facts = context.vocabulary.facts
     for rule in context.rulebook.rules:
         held = {fact for line in rule.when for fact, value in constants(line.expr) if not isinstance(value, str | bool)}
-        stated = [context.statements[name].facts for name in rule.encodes if name in context.statements]
-        told = frozenset[str]().union(*stated)
+        named = [context.statements[name].facts for name in rule.encodes if name in context.statements]
+        stated = frozenset[str]().union(*named)
         for name in sorted(held):
             fact = facts[name]
-            if not fact.unit or name in told or name in rule.mentions:
+            if not fact.unit or name in stated or name in rule.mentions:
                 continue
             meant = [
                 other
-                for other in sorted((told | rule.mentions) - rule.reads)
+                for other in sorted((stated | rule.mentions) - rule.reads)
                 if other in facts and (facts[other].unit, facts[other].scope) == (fact.unit, fact.scope)
             ]
             if meant:

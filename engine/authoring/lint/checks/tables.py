@@ -75,7 +75,7 @@ def open_table(context: LintContext) -> Iterator[Finding]:
     """Table that does not say that it is complete: what it leaves out, or that it leaves out nothing.
 
     Why: a gap is often meant, for a table may speak of some cases only. Whoever reads it should know one that it leaves
-    to others; and a table without a gap should say so, so that nobody opens one unseen.
+    to others; and a table without a gap should say so, so that no one opens one unnoticed.
 
     Bad::
 

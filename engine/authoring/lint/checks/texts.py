@@ -127,13 +127,13 @@ def _spoken_of(rule: Rule, context: LintContext, *more: str, title: bool = True)
     """The cards of a rule's lines, claim, id and title, of the heuristics that it encodes, and of more texts."""
     lines = (str(value) for condition in rule.when for _, value in constants(condition.expr))
     over = (str(e.claim.over) for e in rule.effects if isinstance(e, Points) and e.claim)
-    told = (context.statements[name].text for name in rule.encodes if name in context.statements)
+    stated = (context.statements[name].text for name in rule.encodes if name in context.statements)
     own = (rule.id, rule.title) if title else ()
-    return _cards((*own, *lines, *over, *told, *more))
+    return _cards((*own, *lines, *over, *stated, *more))
 
 
 def _cards(texts: Iterable[str]) -> frozenset[str]:
-    """The parts of texts that tell one card from another: ``h100`` of ``nvidia-h100``, ``4090`` of ``RTX 4090``."""
+    """The parts of texts that distinguish cards: ``h100`` of ``nvidia-h100``, ``4090`` of ``RTX 4090``."""
     found = (part for text in texts for part in _CARD.findall(text.lower()))
     return frozenset(part for part in found if not part.isdigit() or len(part) >= _SHORTEST_NUMBER)
 
@@ -142,7 +142,7 @@ def _cards(texts: Iterable[str]) -> frozenset[str]:
 def shown_unknown(context: LintContext) -> Iterator[Finding]:
     """Text that shows a fact of the workload which may be unknown where the rule fires.
 
-    Why: the reader is told that something costs "unknown". Most often another fact is meant.
+    Why: the reader learns that something costs "unknown". Most often another fact is meant.
 
     Bad::
 

@@ -92,7 +92,7 @@ FIGURE = EffectKind(
 )
 DISAGREE = EffectKind(
     EffectKey(
-        "disagree", "names", "disagreements of knowledge/disagreements.yaml that bear on the case", stages=("advise",)
+        "disagree", "names", "disagreements of knowledge/disagreements.yaml that concern the case", stages=("advise",)
     ),
     _read_disagreements,
 )

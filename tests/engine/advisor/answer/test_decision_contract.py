@@ -9,10 +9,11 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from whichgpu.engine.advisor.advisor import Decision
+from whichgpu.engine.advisor.advisor import Advisor, Decision
 from whichgpu.engine.advisor.answer.formats import BULKY_KEYS
 from whichgpu.engine.advisor.answer.schema import schema_of
 from whichgpu.engine.core.canonical import canonical_json, json_value
+from whichgpu.engine.rules import evaluate, parse_condition
 
 
 Decide = Callable[..., Decision]
@@ -99,6 +100,22 @@ def test_all_contradictions_are_told_at_once(kind_answers: dict[str, dict[str, A
 def test_missing_facts_head_the_open_questions(kind_answers: dict[str, dict[str, Any]]) -> None:
     first = kind_answers["nothing at all"]["open_questions"][0]
     assert (first["fact"], first["blocking"]) == ("task", True)
+
+
+def test_open_questions_are_about_work_of_this_kind(
+    example_answers: dict[str, dict[str, Any]], kind_answers: dict[str, dict[str, Any]], advisor: Advisor
+) -> None:
+    """What the vocabulary asks of other work alone is no question, unless a rule or the answer itself asks it."""
+    vocabulary = advisor.vocabulary
+    conditional = 0
+    for name, answer in {**example_answers, **kind_answers}.items():
+        facts = {fact: entry["value"] for fact, entry in answer["facts"].items()}
+        for entry in answer["open_questions"]:
+            when = vocabulary.facts[entry["fact"]].asked_when
+            if when is not None and entry["asked_by"] is None and not entry["blocking"]:
+                conditional += 1
+                assert evaluate(parse_condition(when, vocabulary), facts) is not False, (name, entry["fact"], when)
+    assert conditional
 
 
 def test_every_example_keeps_the_contract(example_answers: dict[str, dict[str, Any]]) -> None:

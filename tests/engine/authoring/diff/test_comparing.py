@@ -100,9 +100,9 @@ def test_a_rulebook_does_not_differ_from_itself() -> None:
 def test_a_new_rule_moves_what_it_rejects(lay: Lay) -> None:
     found = compared(Edition("a"), lay(RULE.format(limit=40, because="So it is.")), sample=6)
     assert set(found.compared) == {"example", "region", "sample", "scenario", "test"}
-    (told,) = found.rules
-    assert (told.change.kind, told.change.id, told.change.decisive) == ("added", "no-small-cards", True)
-    (region,) = told.regions
+    (changed,) = found.rules
+    assert (changed.change.kind, changed.change.id, changed.change.decisive) == ("added", "no-small-cards", True)
+    (region,) = changed.regions
     assert region.conditions == ("gpu.vram_gb < 40", "lifecycle_stage == production")
     assert region.certain
     assert "lifecycle_stage = production" in (region.example or "")
@@ -118,9 +118,9 @@ def test_a_new_rule_moves_what_it_rejects(lay: Lay) -> None:
 def test_a_moved_threshold_has_two_regions(lay: Lay) -> None:
     old = lay(RULE.format(limit=40, because="So it is."), "old")
     found = compared(old, lay(RULE.format(limit=32, because="So it is.")), sample=6)
-    (told,) = found.rules
-    assert told.change.aspects == ("when",)
-    fresh, dropped = told.regions
+    (changed,) = found.rules
+    assert changed.change.aspects == ("when",)
+    fresh, dropped = changed.regions
     assert fresh.proved_empty
     assert dropped.says == "no longer fires"
     assert dropped.excluded == ("gpu.vram_gb < 32",)
@@ -131,27 +131,27 @@ def test_a_moved_threshold_has_two_regions(lay: Lay) -> None:
 def test_wording_alone_moves_nothing(lay: Lay) -> None:
     old = lay(RULE.format(limit=40, because="So it is."), "old")
     found = compared(old, lay(RULE.format(limit=40, because="So it was.")), sample=6)
-    (told,) = found.rules
-    assert told.change.aspects == ("because",)
-    assert not told.change.decisive
-    assert (told.regions, found.moved) == ((), ())
+    (changed,) = found.rules
+    assert changed.change.aspects == ("because",)
+    assert not changed.change.decisive
+    assert (changed.regions, found.moved) == ((), ())
 
 
 def test_a_renamed_rule_is_recognised(lay: Lay) -> None:
     old = lay(RULE.format(limit=40, because="So it is."), "old")
     new = lay(RULE.format(limit=40, because="So it is.").replace("no-small-cards", "only-large-cards"))
-    (told,) = compared(old, new).rules
-    assert (told.change.kind, told.change.id) == ("renamed", "only-large-cards")
-    assert told.change.old is not None
-    assert told.change.old.id == "no-small-cards"
+    (changed,) = compared(old, new).rules
+    assert (changed.change.kind, changed.change.id) == ("renamed", "only-large-cards")
+    assert changed.change.old is not None
+    assert changed.change.old.id == "no-small-cards"
 
 
-def test_other_effects_are_told_apart(lay: Lay) -> None:
+def test_other_effects_are_distinguished(lay: Lay) -> None:
     old = lay(RULE.format(limit=40, because="So it is."), "old")
     new = lay(RULE.format(limit=40, because="So it is.").replace("is too small", "is tiny"))
-    (told,) = compared(old, new).rules
-    assert told.change.aspects == ("effects",)
-    assert told.regions[0].says == "does something else"
+    (changed,) = compared(old, new).rules
+    assert changed.change.aspects == ("effects",)
+    assert changed.regions[0].says == "does something else"
 
 
 def test_what_a_layer_brings_is_named(lay: Lay, tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_facts_that_an_edition_does_not_know_are_left_out(advisor: Advisor) -> N
     assert answer_of(advisor, {**known, "no_such_fact": 1}, MOMENT) == answer_of(advisor, known, MOMENT)
 
 
-def test_a_workload_that_cannot_be_read_is_told(advisor: Advisor) -> None:
+def test_a_workload_that_cannot_be_read_is_reported(advisor: Advisor) -> None:
     refused = answer_of(advisor, {"task": "inference", "param_count_b": "many"}, MOMENT)
     assert refused.refused is not None
     assert refused.differs_from(Answer()) == ("refused",)
@@ -292,7 +292,7 @@ def test_the_same_files_are_loaded_once_and_not_compared(tmp_path: Path, monkeyp
     assert (found.rules, found.workloads, found.digests[0]) == ((), 0, found.digests[1])
 
 
-def test_how_many_are_spared_is_told(lay: Lay) -> None:
+def test_how_many_are_spared_is_reported(lay: Lay) -> None:
     found = compared(Edition("a"), lay(RULE.format(limit=40, because="So it is.")), sample=6)
     assert 0 < found.spared < found.workloads
     assert f"{found.spared} of them cannot meet a rule that differs." in _summary(found)
@@ -303,12 +303,15 @@ def test_workloads_are_drawn_where_rules_differ_and_who_meets_none_is_named(lay:
     seldom = rule.replace("  when:\n", "  when:\n    - video_streams > 77\n")
     never = rule.replace("gpu.vram_gb < 40", "gpu.vram_gb == 41.5").replace("- id: ", "- id: never-")
     found = compared(Edition("a"), lay(seldom + never), sample=0)
-    assert {told.change.id.startswith("never-"): told.exercised for told in found.rules} == {False: True, True: False}
+    assert {changed.change.id.startswith("never-"): changed.exercised for changed in found.rules} == {
+        False: True,
+        True: False,
+    }
     assert any(entry.workload.origin == "region" for entry in found.moved)
     assert sum(len(moved) for moved, _ in by_task(found.moved).values()) == len(found.moved)
-    (idle,) = (told.change.id for told in found.rules if not told.exercised)
+    (idle,) = (changed.change.id for changed in found.rules if not changed.exercised)
     assert f"Not exercised by any workload: {idle}." in str(comparison_blocks(found))
-    (met,) = (told for told in found.rules if told.exercised)
+    (met,) = (changed for changed in found.rules if changed.exercised)
     assert met.turned == sum(met.change.id in entry.rules for entry in found.moved) > 0
     verb = "workload gets" if met.turned == 1 else "workloads get"
     assert f"{met.turned} {verb} another answer by it." in str(comparison_blocks(found))

@@ -37,7 +37,7 @@ VOCABULARY = Vocabulary(
     {code: Code(code=code, meaning="x") for code in CODES},
 )
 
-#: One value of every class that the constants tell apart, and absence. Sound for comparisons of facts with facts too:
+#: One value of every class that the constants distinguish, and absence. Sound for comparisons of facts with facts too:
 #: each pair of classes of ``size`` and ``hours`` holds values in every order that it can have.
 GRID: dict[str, tuple[Any, ...]] = {
     "task": (None, *TASKS),
@@ -138,7 +138,7 @@ def some_conditions(chance: random.Random) -> list[str]:
 
 
 def sound_draft(chance: random.Random) -> Draft:
-    """A rulebook without defects: conditions that divide, codes and reasons that nobody else gives."""
+    """A rulebook without defects: conditions that divide, codes and reasons that no other rule gives."""
     draft = Draft()
     leaves = split(chance, 2, ("task", "urgent", "cards"))
     for at, when in enumerate(leaves):

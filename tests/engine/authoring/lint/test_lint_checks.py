@@ -93,7 +93,7 @@ def test_certain_conflicts_are_errors_and_possible_ones_warnings(findings: Lint)
     assert [finding.severity for finding in findings(possible, "conflicting-sets")] == ["warning"]
 
 
-def test_overrides_settle_a_conflict_through_a_third_rule(findings: Lint) -> None:
+def test_overrides_resolve_a_conflict_through_a_third_rule(findings: Lint) -> None:
     rules = (
         rule("a", "training", LOW)
         + rule("b", "cuda_required", "{set: {run_hours: 3}}", more="  overrides: [a]\n")

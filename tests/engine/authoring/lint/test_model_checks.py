@@ -63,5 +63,5 @@ def test_each_check_finds_its_fault(fields: dict[str, Any], expected: list[tuple
 
 def test_the_shipped_models_have_none() -> None:
     assert RUNS
-    told = [finding for finding in found(dict(KNOWLEDGE.models)) if finding.rule in KNOWLEDGE.models]
-    assert not [finding.message for finding in told if finding.severity != "info"]
+    findings = [finding for finding in found(dict(KNOWLEDGE.models)) if finding.rule in KNOWLEDGE.models]
+    assert not [finding.message for finding in findings if finding.severity != "info"]

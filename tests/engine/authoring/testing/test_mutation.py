@@ -154,7 +154,7 @@ def test_a_limit_of_a_plan_is_tested_by_the_plan(load: Load, vocabulary: Vocabul
     assert "- {plan: {gpu: x, count: 9, plan.link: pcie}, fires: true}" in texts
 
 
-def test_a_test_that_cannot_be_settled_notices_nothing(load: Load, vocabulary: Vocabulary) -> None:
+def test_a_test_that_cannot_be_resolved_notices_nothing(load: Load, vocabulary: Vocabulary) -> None:
     text = rule(["training"], "    - {given: {training: yes}, plan: {gpu: nope, count: 1}, fires: yes}\n")
     text = text.replace("stage: derive\n", "stage: reject\n  each: plan\n").replace(
         "{set: {tier: low}}", "{reject: no}"
@@ -182,7 +182,7 @@ def test_coverage_says_what_no_test_shows(load: Load, vocabulary: Vocabulary) ->
     assert found.to_dict()["gaps"][0]["line"] == 5
 
 
-def test_coverage_of_tests_that_never_fire_or_cannot_be_settled(load: Load, vocabulary: Vocabulary) -> None:
+def test_coverage_of_tests_that_never_fire_or_cannot_be_resolved(load: Load, vocabulary: Vocabulary) -> None:
     never = coverage_of_tests(load(rule(["training"], "    - {given: {training: no}, fires: no}\n")), facts_for)
     assert [(gap.what, gap.missing) for gap in never.gaps] == [("", "never fires"), ("training", "never is met")]
     unconditional = coverage_of_tests(
@@ -217,7 +217,7 @@ def test_suggestions_fit_the_kind_of_the_fact(
     assert left_out.suggestion.text == noticing
 
 
-def test_an_alternative_is_told_apart_by_two_changes(load: Load, vocabulary: Vocabulary) -> None:
+def test_an_alternative_is_distinguished_by_two_changes(load: Load, vocabulary: Vocabulary) -> None:
     text = rule(
         ["any:\n        - training\n        - cuda_required"],
         "    - {given: {training: yes, cuda_required: yes}, fires: yes}\n",

@@ -18,7 +18,7 @@ def case_facts() -> RuleTestFacts:
     return RuleTestFacts(shipped_advisor())
 
 
-def test_facts_are_settled_as_in_a_decision(case_facts: RuleTestFacts) -> None:
+def test_facts_are_resolved_as_in_a_decision(case_facts: RuleTestFacts) -> None:
     facts = case_facts.facts_for({"task": "inference", "param_count_b": 70}, {}, "workload")
     assert facts["serving"] is True
     assert facts["weights_gb"] == pytest.approx(140)
@@ -66,11 +66,11 @@ def test_a_candidate_knows_how_many_of_it_fit(case_facts: RuleTestFacts) -> None
 def test_the_last_facts_are_worked_out_once_and_only_if_asked_for() -> None:
     calls = []
 
-    def settle() -> dict[str, int]:
+    def resolve() -> dict[str, int]:
         calls.append(1)
         return {"early": 0, "late": 2}
 
-    facts = LateFacts({"early": 1}, frozenset({"late", "never"}), settle)
+    facts = LateFacts({"early": 1}, frozenset({"late", "never"}), resolve)
     assert (facts["early"], facts.get("other"), calls) == (1, None, [])
     assert (facts["late"], facts.get("never"), dict(facts), len(facts)) == (2, None, {"early": 1, "late": 2}, 2)
     assert calls == [1]

@@ -35,7 +35,7 @@ RULE = """
 
 
 class SettledFacts:
-    """Stands in for settling: plan facts by count, direct overrides, ``unknown`` removes."""
+    """Stands in for resolving: plan facts by count, direct overrides, ``unknown`` removes."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[Any, ...]] = []
@@ -86,7 +86,7 @@ def test_a_near_miss_that_fires_says_what_held(load: Load, vocabulary: Vocabular
     assert results[1].why.count(";") == 2
 
 
-def test_inputs_that_cannot_be_settled_fail_the_test_with_the_reason(load: Load, vocabulary: Vocabulary) -> None:
+def test_inputs_that_cannot_be_resolved_fail_the_test_with_the_reason(load: Load, vocabulary: Vocabulary) -> None:
     results = run(load(RULE.replace("nvidia-l40s", "nope")), vocabulary)
     assert {(result.outcome, result.passed, result.why) for result in results} == {
         ("error", False, "no GPU is called nope")
@@ -156,7 +156,7 @@ def test_a_rule_without_conditions_fires_and_can_say_why(load: Load, vocabulary:
     assert [(result.outcome, result.why) for result in run(book, vocabulary)] == [("fired", "it has no conditions")]
 
 
-def test_equal_inputs_are_settled_once_and_true_is_not_one(load: Load, vocabulary: Vocabulary) -> None:
+def test_equal_inputs_are_resolved_once_and_true_is_not_one(load: Load, vocabulary: Vocabulary) -> None:
     twice = RULE + RULE.replace("id: many", "id: many-too")
     asked = SettledFacts()
     assert len(run_rule_tests(load(twice), asked, vocabulary)) == 8

@@ -59,7 +59,7 @@ def test_a_scenario_is_read_with_its_place(write: Write) -> None:
     assert scenario.place.line == 1
 
 
-def test_all_problems_are_told_at_once(write: Write) -> None:
+def test_all_problems_are_reported_at_once(write: Write) -> None:
     text = (
         "- id: a\n  given: {}\n  expect: {}\n"
         "- id: a\n  given: {}\n  expect: {gpu_cuont: [1, 1]}\n"

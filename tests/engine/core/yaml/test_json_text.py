@@ -61,6 +61,6 @@ def test_escapes_of_pairs_and_long_keys_are_read() -> None:
     assert (node.key("k" * 2000).line, node.key("k" * 2000).column) == (2, 2)
 
 
-def test_broken_json_is_told_as_before() -> None:
+def test_broken_json_is_reported_as_before() -> None:
     with pytest.raises(InputError, match="broken YAML"):
         read_yaml_text('{"a": "\\ud83d\\ude00", }}', "text", error=InputError)

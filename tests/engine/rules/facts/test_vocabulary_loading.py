@@ -60,7 +60,7 @@ def test_facts_codes_and_aliases(tmp_path: Path):
     assert vocabulary.nearest("param-count")[0] in {"param_count_b", "params"}
 
 
-def test_scopes_and_settling(tmp_path: Path):
+def test_scopes_and_resolving(tmp_path: Path):
     vocabulary = load(tmp_path)
     count = vocabulary.facts["plan.count"]
     assert (count.scope, count.askable) == ("plan", "never")

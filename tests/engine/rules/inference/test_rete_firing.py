@@ -1,4 +1,4 @@
-"""The generated evaluator answers; durable-rules confirms, and where it differs that is told and kept."""
+"""The generated evaluator answers; durable-rules confirms, and where it differs that is reported and kept."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_agreement_gives_the_matches(rules):
     assert fired(Level(rules, Tampering())) == ("durable", [])
 
 
-def test_a_dropped_match_is_told_and_the_generated_evaluator_answers(rules):
+def test_a_dropped_match_is_reported_and_the_generated_evaluator_answers(rules):
     fired_by, (difference,) = fired(Level(rules, Tampering(drop="many")))
     assert fired_by == "generated"
     assert difference.what == "durable-rules did not fire many on 12 x h100"
@@ -62,7 +62,7 @@ def test_a_dropped_match_is_told_and_the_generated_evaluator_answers(rules):
     assert difference.facts == {"plan.count": 12, "training": True}
 
 
-def test_an_added_match_is_told_and_the_generated_evaluator_answers(rules):
+def test_an_added_match_is_reported_and_the_generated_evaluator_answers(rules):
     fired_by, (difference,) = fired(Level(rules, Tampering(add="pcie", on=2)), names=None)
     assert fired_by == "generated"
     assert difference.what == "durable-rules fired pcie on fact set 2"
@@ -78,7 +78,7 @@ def test_what_is_only_tried_is_fired_by_the_generated_evaluator_alone(rules):
     assert len(fired(wrong)[1]) == 1
 
 
-def test_nobody_has_to_gather(rules):
+def test_differences_need_not_be_gathered(rules):
     assert fire(Level(rules, Tampering(drop="many")), SHARED, PLANS).matches == RIGHT
 
 

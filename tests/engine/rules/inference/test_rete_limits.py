@@ -139,9 +139,9 @@ def test_compiled_form_keeps_the_limits(generator):
     rulebook = generator(random.Random(3), facts=120, odd=0.0).rules(1500)
     rules = Counter[str]()
     for ruleset in Level(rulebook).durable().rulesets():
-        shelves = Counter(bucket.shelf for bucket in ruleset.buckets)
+        groups = Counter(bucket.group for bucket in ruleset.buckets)
         fullest = max(len(bucket.units) for bucket in ruleset.buckets)
-        assert len(shelves) + max(shelves.values()) + fullest <= 60
+        assert len(groups) + max(groups.values()) + fullest <= 60
         assert len({bucket.flag for bucket in ruleset.buckets}) == len(ruleset.buckets)
         for bucket in ruleset.buckets:
             assert len(("id", "sid", *bucket.flags.split(",")[1:], *bucket.common, *bucket.own)) <= 250
@@ -164,9 +164,9 @@ def test_a_part_of_many_rules_is_a_gate(rule_of):
 def test_what_only_gpus_differ_in_is_fired_once_for_each(rule_of, monkeypatch):
     level = Level([rule_of("big", above("gpu.gb", 40)), rule_of("both", above("gpu.gb", 40), above("plan.count", 2))])
     gpus = FactTable.of([{"gpu.gb": size} for size in (24, 48, 80)])
-    told: list[str] = []
+    sent: list[str] = []
     real = Session.run
-    monkeypatch.setattr(Session, "run", lambda self, facts: told.extend(facts) or real(self, facts))
+    monkeypatch.setattr(Session, "run", lambda self, facts: sent.extend(facts) or real(self, facts))
     for count in range(4):
         plans = FactTable.of([{"plan.count": count}] * 6).sharing(gpus, np.arange(6) % 3)
         evaluation = level.evaluate_table({}, plans)
@@ -176,7 +176,7 @@ def test_what_only_gpus_differ_in_is_fired_once_for_each(rule_of, monkeypatch):
             (True, count > 2),
             (True, count > 2),
         ]
-        assert len(told) == 3 + 3 * (count + 1)  # Each GPU once, and once for each plan count.
+        assert len(sent) == 3 + 3 * (count + 1)  # Each GPU once, and once for each plan count.
 
 
 def test_a_gpu_that_no_fact_can_tell_of(rule_of):

@@ -17,9 +17,9 @@ from whichgpu.engine.rules.language.domains import (
     constants_compared,
     drawn,
     inside,
+    read_jointly,
     representatives,
     spread,
-    tangled,
 )
 
 
@@ -68,7 +68,7 @@ def test_constants_are_found_wherever_a_condition_names_them() -> None:
     ],
 )
 def test_facts_are_tangled_that_are_read_otherwise_than_against_constants(text: str, names: set[str]) -> None:
-    assert tangled(condition(text)) == names
+    assert read_jointly(condition(text)) == names
 
 
 def test_a_range_may_leave_its_lower_end_out() -> None:

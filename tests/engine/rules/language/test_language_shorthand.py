@@ -45,7 +45,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("text", "said"), BROKEN)
-def test_what_is_wrong_is_told(vocabulary: Vocabulary, text: str, said: str) -> None:
+def test_what_is_wrong_is_reported(vocabulary: Vocabulary, text: str, said: str) -> None:
     with pytest.raises(RulebookError, match=said):
         parse_condition(text, vocabulary)
 

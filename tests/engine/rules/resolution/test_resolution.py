@@ -1,4 +1,4 @@
-"""Settling: precedence of producers, what was overruled, collisions, defaults, cycles."""
+"""Resolving: precedence of producers, what was overruled, collisions, defaults, cycles."""
 
 from __future__ import annotations
 
@@ -42,56 +42,56 @@ SMALL = Compare("<=", FactRef("size"), Const(3))
 LARGE = Compare(">", FactRef("size"), Const(3))
 
 
-def test_a_chain_of_producers_settles_in_order() -> None:
-    settler = FactResolver(
+def test_a_chain_of_producers_resolves_in_order() -> None:
+    resolver = FactResolver(
         [calculator("weights", ("size",), lambda size: size * 2.0)],
         [rule("heavy", Compare(">", FactRef("weights"), Const(10)), "class", "large", reads={"weights"})],
         [],
         Level,
     )
-    settled = settler.run({"size": 7.0})
-    assert settled.facts == {"size": 7.0, "weights": 14.0, "class": "large"}
-    assert settled.resolved["class"].claim == FactCandidate(
+    resolved = resolver.run({"size": 7.0})
+    assert resolved.facts == {"size": 7.0, "weights": 14.0, "class": "large"}
+    assert resolved.resolved["class"].candidate == FactCandidate(
         "derived", "heavy", "large", ("weights",), sources=("guide",)
     )
-    assert settled.resolved["weights"].claim.inputs == ("size",)
+    assert resolved.resolved["weights"].candidate.inputs == ("size",)
 
 
 def test_a_given_value_stands_and_what_was_overruled_is_kept() -> None:
-    settler = FactResolver([calculator("weights", ("size",), lambda size: size * 2.0)], [], [], Level)
-    settled = settler.run({"size": 7.0, "weights": 20.0})
-    assert settled.facts["weights"] == 20.0
-    assert [claim.value for claim in settled.resolved["weights"].overruled] == [14.0]
-    assert [(fact.name, claim.value) for fact, claim in settled.contradictions()] == [("weights", 14.0)]
+    resolver = FactResolver([calculator("weights", ("size",), lambda size: size * 2.0)], [], [], Level)
+    resolved = resolver.run({"size": 7.0, "weights": 20.0})
+    assert resolved.facts["weights"] == 20.0
+    assert [candidate.value for candidate in resolved.resolved["weights"].overruled] == [14.0]
+    assert [(fact.name, candidate.value) for fact, candidate in resolved.contradictions()] == [("weights", 14.0)]
 
 
 def test_a_small_difference_is_no_contradiction() -> None:
-    settler = FactResolver([calculator("weights", ("size",), lambda size: size * 2.0)], [], [], Level)
-    assert settler.run({"size": 7.0, "weights": 14.5}).contradictions() == []
+    resolver = FactResolver([calculator("weights", ("size",), lambda size: size * 2.0)], [], [], Level)
+    assert resolver.run({"size": 7.0, "weights": 14.5}).contradictions() == []
 
 
 def test_looked_up_beats_computed_beats_derived_beats_assumed() -> None:
-    settler = FactResolver(
+    resolver = FactResolver(
         [calculator("weights", (), lambda: 2.0)],
         [rule("r", SMALL, "weights", 3.0, reads={"size"})],
         [Default("weights", 4.0, "usual")],
         Level,
     )
-    looked_up = settler.run({"size": 1.0}, extra={"weights": [FactCandidate("looked_up", "catalogue", 1.0)]})
+    looked_up = resolver.run({"size": 1.0}, extra={"weights": [FactCandidate("looked_up", "catalogue", 1.0)]})
     assert looked_up.facts["weights"] == 1.0
-    assert settler.run({"size": 1.0}).facts["weights"] == 2.0
+    assert resolver.run({"size": 1.0}).facts["weights"] == 2.0
     without = FactResolver(
         [], [rule("r", SMALL, "weights", 3.0, reads={"size"})], [Default("weights", 4.0, "usual")], Level
     )
     assert without.run({"size": 1.0}).facts["weights"] == 3.0
-    assert without.run({"size": 9.0}).resolved["weights"].claim.origin == "assumed"
+    assert without.run({"size": 9.0}).resolved["weights"].candidate.origin == "assumed"
 
 
 def test_rules_that_collide_leave_the_fact_unknown_and_are_named() -> None:
     rules = [rule("a", SMALL, "class", "x", reads={"size"}), rule("b", SMALL, "class", "y", reads={"size"})]
-    settled = FactResolver([], rules, [Default("class", "z", "usual")], Level).run({"size": 1.0})
-    assert "class" not in settled.facts
-    assert [(c.fact, c.rules, c.values) for c in settled.collisions] == [("class", ("a", "b"), ("x", "y"))]
+    resolved = FactResolver([], rules, [Default("class", "z", "usual")], Level).run({"size": 1.0})
+    assert "class" not in resolved.facts
+    assert [(c.fact, c.rules, c.values) for c in resolved.collisions] == [("class", ("a", "b"), ("x", "y"))]
 
 
 def test_an_overriding_rule_wins() -> None:
@@ -99,9 +99,9 @@ def test_an_overriding_rule_wins() -> None:
         rule("a", SMALL, "class", "x", reads={"size"}),
         rule("b", SMALL, "class", "y", reads={"size"}, overrides=("a",)),
     ]
-    settled = FactResolver([], rules, [], Level).run({"size": 1.0})
-    assert settled.facts["class"] == "y"
-    assert settled.judged[0].resolution.overridden == {"a": "b"}
+    resolved = FactResolver([], rules, [], Level).run({"size": 1.0})
+    assert resolved.facts["class"] == "y"
+    assert resolved.judged[0].resolution.overridden == {"a": "b"}
 
 
 def test_the_first_default_that_applies_counts() -> None:
@@ -110,39 +110,39 @@ def test_the_first_default_that_applies_counts() -> None:
         Default("precision", "fp16", "usual"),
     ]
     rules = [rule("s", SMALL, "class", "small", reads={"size"}), rule("l", LARGE, "class", "large", reads={"size"})]
-    settler = FactResolver([], rules, defaults, Level)
-    assert settler.run({"size": 1.0}).facts["precision"] == "int4"
-    assert settler.run({"size": 9.0}).facts["precision"] == "fp16"
-    assert settler.run({"size": 9.0, "precision": "fp8"}).facts["precision"] == "fp8"
+    resolver = FactResolver([], rules, defaults, Level)
+    assert resolver.run({"size": 1.0}).facts["precision"] == "int4"
+    assert resolver.run({"size": 9.0}).facts["precision"] == "fp16"
+    assert resolver.run({"size": 9.0, "precision": "fp8"}).facts["precision"] == "fp8"
 
 
 def test_an_unknown_input_leaves_the_output_unknown() -> None:
-    settler = FactResolver([calculator("weights", ("size",), lambda size: size * 2.0)], [], [], Level)
-    assert settler.run({}).facts == {}
+    resolver = FactResolver([calculator("weights", ("size",), lambda size: size * 2.0)], [], [], Level)
+    assert resolver.run({}).facts == {}
 
 
 def test_a_calculator_may_decline() -> None:
-    settler = FactResolver([calculator("weights", (), lambda **_: None, uses=("size",))], [], [], Level)
-    assert settler.run({}).facts == {}
+    resolver = FactResolver([calculator("weights", (), lambda **_: None, uses=("size",))], [], [], Level)
+    assert resolver.run({}).facts == {}
 
 
 def test_a_value_may_be_an_expression_over_facts() -> None:
     doubled = Arith("*", FactRef("size"), Const(2))
-    settler = FactResolver([], [rule("r", SMALL, "weights", doubled, reads={"size"})], [], Level)
-    assert settler.run({"size": 2.0}).facts["weights"] == 4.0
+    resolver = FactResolver([], [rule("r", SMALL, "weights", doubled, reads={"size"})], [], Level)
+    assert resolver.run({"size": 2.0}).facts["weights"] == 4.0
 
 
-def test_an_earlier_settlement_stands() -> None:
+def test_an_earlier_resolution_stands() -> None:
     before = FactResolver([], [], [], Level).run({"size": 1.0})
-    settled = FactResolver([], [rule("r", SMALL, "class", "small", reads={"size"})], [], Level).run({}, before=before)
-    assert settled.facts == {"size": 1.0, "class": "small"}
+    resolved = FactResolver([], [rule("r", SMALL, "class", "small", reads={"size"})], [], Level).run({}, before=before)
+    assert resolved.facts == {"size": 1.0, "class": "small"}
 
 
 def test_rules_may_read_a_context_of_another_scope_that_does_not_become_a_fact() -> None:
     cheap = Compare("<", FactRef("plan.usd_per_hour"), Const(2))
-    settler = FactResolver([], [rule("r", cheap, "verdict", "rent", reads={"plan.usd_per_hour"})], [], Level)
-    settled = settler.run({}, context={"plan.usd_per_hour": 1.0})
-    assert settled.facts == {"verdict": "rent"}
+    resolver = FactResolver([], [rule("r", cheap, "verdict", "rent", reads={"plan.usd_per_hour"})], [], Level)
+    resolved = resolver.run({}, context={"plan.usd_per_hour": 1.0})
+    assert resolved.facts == {"verdict": "rent"}
 
 
 def test_a_circle_of_producers_is_refused_with_its_path() -> None:
@@ -161,7 +161,7 @@ def test_differ(left: object, right: object, expected: bool) -> None:
     assert differ(left, right, 0.05) is expected
 
 
-def test_claims_from_outside_are_settled_behind_what_they_are_made_from() -> None:
+def test_claims_from_outside_are_resolved_behind_what_they_are_made_from() -> None:
     extra = {
         "a": [FactCandidate("computed", "x", 1.0, ("c", "elsewhere"))],
         "b": [FactCandidate("computed", "x", 2.0)],

@@ -165,7 +165,7 @@ def test_verdicts_say_what_became_of_each_rule() -> None:
     assert verdict_of(rules[3], {"x": 4, "y": 2}) == Verdict("both", "not_fired", failed="x < y")
 
 
-def test_a_false_condition_settles_a_rule_whatever_is_unknown() -> None:
+def test_a_false_condition_resolves_a_rule_whatever_is_unknown() -> None:
     unknown = Condition(FactRef("u"), "u")
     false = Condition(Compare(">", FactRef("x"), Const(3)), "x > 3")
     assert verdict_of(make("r", when=(unknown, false)), {"x": 1}).outcome == "not_fired"

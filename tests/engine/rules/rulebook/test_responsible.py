@@ -49,6 +49,6 @@ def test_it_decides_nothing(load: Callable[[str], Rulebook]) -> None:
     assert one.rules != other.rules
 
 
-def test_what_a_layer_says_wrongly_is_told(tmp_path: Path, vocabulary: Vocabulary, known: KnownNames) -> None:
+def test_what_a_layer_says_wrongly_is_reported(tmp_path: Path, vocabulary: Vocabulary, known: KnownNames) -> None:
     with pytest.raises(RulebookError, match=r"layer.yaml:1:1: .*'autor'.*\n.*\n.*\n.*author"):
         load_rulebook([folder(tmp_path, "autor: Us\n")], vocabulary, known, cached=False)

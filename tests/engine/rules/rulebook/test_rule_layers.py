@@ -160,7 +160,7 @@ def test_a_third_layer_sees_the_second(lay: Lay) -> None:
         ("- disable: ours\n  because: No.\n" + RULE.format(id="ours", replaces="status: stable"), "the same layer"),
     ],
 )
-def test_mistakes_are_told_at_their_place(lay: Lay, text: str, said: str) -> None:
+def test_mistakes_are_reported_at_their_place(lay: Lay, text: str, said: str) -> None:
     found = complaint(lay, text)
     assert said in found
     assert "layer1/links.yaml:" in found
@@ -177,7 +177,7 @@ def test_the_lowest_layer_has_nothing_below(tmp_path: Path, vocabulary: Vocabula
         load_rulebook([tmp_path], vocabulary, cached=False)
 
 
-def test_layers_of_one_name_are_told_apart(tmp_path: Path, vocabulary: Vocabulary) -> None:
+def test_layers_of_one_name_are_distinguished(tmp_path: Path, vocabulary: Vocabulary) -> None:
     folders = []
     for number, parent in enumerate(("a", "b", "c/b")):
         folder = tmp_path / parent / "rules"

@@ -56,7 +56,7 @@ def test_a_circle_names_path_facts_and_place() -> None:
         topological_levels(nodes, {"first": Place("x.yaml", 3, 1)})
     assert str(caught.value) == (
         "x.yaml:3:1: these producers wait for each other: first (sets class) -> second (sets hours) -> first\n"
-        "  fix: let one of them read a fact that is settled earlier, or split the fact in two"
+        "  fix: let one of them read a fact that is resolved earlier, or split the fact in two"
     )
 
 

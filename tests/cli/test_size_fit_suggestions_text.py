@@ -23,7 +23,7 @@ def page(tmp_path, capsys):
     return call
 
 
-def test_a_job_that_does_not_fit_is_told_what_would_help(page):
+def test_a_job_that_does_not_fit_says_what_would_help(page):
     code, text = page(BIG)
     assert code == 1
     assert "What would make it fit" in text
@@ -32,7 +32,7 @@ def test_a_job_that_does_not_fit_is_told_what_would_help(page):
     assert "Together these fit" in text
 
 
-def test_a_job_that_fits_is_told_of_the_next_smaller_card(page):
+def test_a_job_that_fits_names_the_next_smaller_card(page):
     code, text = page({**BIG, "model_name": "llama-3.1-8b"})
     assert code == 0
     assert "What would make it fit the " in text

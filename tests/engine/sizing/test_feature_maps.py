@@ -1,0 +1,73 @@
+"""Image networks whose layers' outputs are published: what they keep in training, and how often they pass memory."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from whichgpu.engine.catalogue import load_knowledge
+from whichgpu.engine.catalogue.model import ModelSpec
+from whichgpu.engine.sizing import Layout, estimate_memory, job_from_facts
+from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.networks import feature_maps
+from whichgpu.engine.sizing.speed import JobSpeed
+
+
+KNOWLEDGE = load_knowledge()
+A100 = KNOWLEDGE.gpus["nvidia-a100-80gb-sxm"]
+EFFICIENTNET = KNOWLEDGE.models["efficientnet_b4"]
+SERVED = {"task": "inference", "weight_precision": "fp16", "concurrency": 256}
+TRAINED = {"task": "full_finetuning", "batch_size_per_gpu": 64, "gradient_checkpointing": "none"}
+
+
+def images_per_s(model: ModelSpec = EFFICIENTNET, **facts: object) -> float:
+    speed = JobSpeed(job_from_facts({**SERVED, **facts}, model)).estimate(A100, Layout(), batch=256)
+    assert speed is not None
+    return speed.values["images_per_s"]
+
+
+def kept_gb(model: ModelSpec = EFFICIENTNET) -> float:
+    return estimate_memory(job_from_facts(TRAINED, model), A100, Layout()).breakdown["activations"]
+
+
+def test_outputs_are_taken_as_published_and_else_follow_from_the_arithmetic():
+    served = job_from_facts(SERVED, EFFICIENTNET)
+    assert feature_maps(served).elements == pytest.approx(1e6 * (EFFICIENTNET.macts_per_image or 0.0))
+    vision = sizing_constants().vision
+    law = vision.activations_per_gmac.value * (EFFICIENTNET.gmacs_per_image or 0.0) ** vision.activations_exponent.value
+    unpublished = job_from_facts(SERVED, replace(EFFICIENTNET, macts_per_image=None))
+    assert feature_maps(unpublished).elements == pytest.approx(law)
+
+
+def test_outputs_grow_with_the_pixels():
+    native = EFFICIENTNET.resolution_px or 0
+    larger = job_from_facts({**SERVED, "image_px": 2 * native}, EFFICIENTNET)
+    assert feature_maps(larger).elements == pytest.approx(4e6 * (EFFICIENTNET.macts_per_image or 0.0))
+
+
+def test_of_networks_with_equal_arithmetic_that_with_more_outputs_is_slower_and_keeps_more():
+    more = replace(EFFICIENTNET, macts_per_image=2 * (EFFICIENTNET.macts_per_image or 0.0))
+    assert images_per_s(more) < images_per_s()
+    assert kept_gb(more) == pytest.approx(2 * kept_gb())
+
+
+def test_an_engine_that_fuses_reads_and_writes_maps_less_often():
+    engine, compiled, eager = (
+        images_per_s(serving_engine="tensorrt-llm"),
+        images_per_s(compiled=True),
+        images_per_s(serving_engine="transformers"),
+    )
+    assert engine > compiled > eager
+    assert engine > images_per_s() > eager
+
+
+def test_depthwise_networks_are_bound_by_memory_and_plain_ones_by_products():
+    faster = replace(A100, mem_bw_tbs=2 * (A100.mem_bw_tbs or 0.0))
+
+    def gain(model: str) -> float:
+        served = JobSpeed(job_from_facts(SERVED, KNOWLEDGE.models[model]))
+        slow, fast = (served.estimate(gpu, Layout(), batch=256) for gpu in (A100, faster))
+        assert slow is not None and fast is not None  # noqa: PT018
+        return fast.values["images_per_s"] / slow.values["images_per_s"]
+
+    assert gain("efficientnet_b4") > 1.6 > gain("vgg16") > 1.0
