@@ -46,8 +46,8 @@ from .costs.thresholds import (
 )
 from .costs.usage import usage_of as usage_of
 from .fit_suggestions import (
+    FitStep as FitStep,
     FitSuggestions as FitSuggestions,
-    Step as Step,
     fit_suggestions_of as fit_suggestions_of,
 )
 from .formulas import plan_formulas as plan_formulas, procurement_formulas as procurement_formulas

@@ -18,7 +18,6 @@ from whichgpu.engine.plans.needs import Choices, Needs
 from whichgpu.engine.plans.topology import FabricTable
 from whichgpu.engine.sizing import (
     BATCHES_OF_A_STAGE,
-    Bearing,
     Bools,
     Floats,
     GpuTable,
@@ -28,6 +27,7 @@ from whichgpu.engine.sizing import (
     Layout,
     MemoryColumns,
     Split,
+    SustainedLoad,
     Targets,
     batch_of,
     card_columns,
@@ -227,9 +227,11 @@ class SizeColumns:
         context, small = card_columns(self.gpus)
         return self.links.split(which, layouts.rows(self.batch(room, layouts), context[which], small[which]))
 
-    def borne_by_a_copy(self, which: Ints, layouts: Layouts, room: Floats, limits: Sequence[Targets]) -> Bearing | None:
+    def borne_by_a_copy(
+        self, which: Ints, layouts: Layouts, room: Floats, limits: Sequence[Targets]
+    ) -> SustainedLoad | None:
         """What a copy of each plan bears within limits on its times; None where that hangs on how many there are."""
-        return self.of_job.bearing(self.gpus, which, self._split(which, layouts, room), room, limits)
+        return self.of_job.sustained_load(self.gpus, which, self._split(which, layouts, room), room, limits)
 
     @property
     def room_matters(self) -> bool:
