@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.answer.plans import unverified_dict
-from whichgpu.engine.advisor.answer.wording import because, fallback_text, larger_words, later_than_bearable
+from whichgpu.engine.advisor.answer.wording import because, fallback_text, larger_words, later_than_tolerable
 from whichgpu.engine.advisor.contenders import traits_of_plan
 from whichgpu.engine.advisor.dominance import joins_no_more
 from whichgpu.engine.advisor.losses import (
@@ -20,7 +20,7 @@ from whichgpu.engine.advisor.losses import (
 from whichgpu.engine.advisor.options import gain_of
 from whichgpu.engine.advisor.outcome import Judged, Outcome
 from whichgpu.engine.core import Facts
-from whichgpu.engine.plans import BEARABLE, TARGETS
+from whichgpu.engine.plans import TARGETS, TOLERABLE
 from whichgpu.engine.rules import Rule, Vocabulary
 
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _READ: Mapping[str, tuple[str, ...]] = {
     "larger": ("serving_mode", "utilization_pct", "objective"),
     "room": TARGETS,
-    "late": ("serving_mode", *BEARABLE),
+    "late": ("serving_mode", *TOLERABLE),
 }
 #: Why a plan without room is passed over.
 ONLY_JUST = "it meets what is stated by less than that is known to, and the answer meets it with room for little more"
@@ -189,7 +189,7 @@ def _without_rule(
         case "room":
             return ONLY_JUST
         case "late":
-            return later_than_bearable(entry, outcome.intake.facts, vocabulary)
+            return later_than_tolerable(entry, outcome.intake.facts, vocabulary)
         case _:
             return _because_of_evidence(entry, answer)
 

@@ -47,7 +47,7 @@ _TIMES = {
 }
 
 
-def later_than_bearable(entry: Judged, workload: Facts, vocabulary: Vocabulary) -> str:
+def later_than_tolerable(entry: Judged, workload: Facts, vocabulary: Vocabulary) -> str:
     """By which time a plan is later than people bear: the one that is worst."""
     late: dict[str, float] = {}
     for name in _TIMES:
