@@ -83,8 +83,8 @@ def _with(intake: ResolvedFacts, names: tuple[str, ...]) -> ResolvedFacts:
     stated = tuple(sorted(BUDGETS & intake.facts.keys()))
     facts, resolved = dict(intake.facts), dict(intake.resolved)
     for name in names:
-        claim = FactCandidate("computed", f"survey.{name}", True, stated, _SAYS[name], (SOURCE,))
-        facts[name], resolved[name] = True, ResolvedFact(name, claim)
+        candidate = FactCandidate("computed", f"survey.{name}", True, stated, _SAYS[name], (SOURCE,))
+        facts[name], resolved[name] = True, ResolvedFact(name, candidate)
     return replace(intake, facts=facts, resolved=resolved)
 
 

@@ -198,7 +198,7 @@ def gain_of(one: Measures, other: Measures, objective: Objective) -> float:
     """
     gain = 1.0
     for mine, its, exponent in (
-        (one.felt_cost, other.felt_cost, objective.cost_exponent),
+        (one.perceived_cost, other.perceived_cost, objective.cost_exponent),
         (one.time, other.time, objective.time_exponent),
     ):
         if exponent:

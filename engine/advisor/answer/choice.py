@@ -64,7 +64,7 @@ def preference_cost(outcome: Outcome) -> plan_types.PreferenceCost | None:
     answer = outcome.chosen
     if answer is None or answer.standing.merit is None:
         return None
-    rivals = [
+    others = [
         entry
         for entry in outcome.judged
         if entry.standing.tier == answer.standing.tier
@@ -75,20 +75,20 @@ def preference_cost(outcome: Outcome) -> plan_types.PreferenceCost | None:
         and entry.standing.merit < answer.standing.merit
         and gain_of(entry.measures, answer.measures, outcome.objective) > 1
     ]
-    if not rivals:
+    if not others:
         return None
-    best = min(rivals, key=lambda entry: entry.standing.merit or 0.0)
-    against_both = _speaking(answer, -1)
-    for_both = _speaking(best, 1)
+    best = min(others, key=lambda entry: entry.standing.merit or 0.0)
+    against_both = _counted_rules(answer, -1)
+    for_both = _counted_rules(best, 1)
     return {
         **_beside(best, answer),
         "share": gain_of(best.measures, answer.measures, outcome.objective) - 1,
-        "rules_for": [rule for rule in _speaking(answer, 1) if rule not in for_both],
-        "rules_against": [rule for rule in _speaking(best, -1) if rule not in against_both],
+        "rules_for": [rule for rule in _counted_rules(answer, 1) if rule not in for_both],
+        "rules_against": [rule for rule in _counted_rules(best, -1) if rule not in against_both],
     }
 
 
-def _speaking(entry: Judged, side: int) -> list[str]:
+def _counted_rules(entry: Judged, side: int) -> list[str]:
     """The rules whose points count for a plan (side 1), or against it (-1)."""
     return [award.rule for award in entry.ranked.awards if award.rule and award.counted and award.points * side > 0]
 
@@ -130,7 +130,7 @@ def _has_more_merit(entry: Judged, answer: Judged, margin: float) -> bool:
 
 
 def _cheaper_but_late(entry: Judged, answer: Judged, margin: float) -> bool:
-    """Whether a plan costs clearly less than the answer, and comes later than people bear."""
+    """Whether a plan costs clearly less than the answer, and comes later than people tolerate."""
     mine, its = entry.measures.cost, answer.measures.cost
     return too_late(entry, answer) and mine is not None and its is not None and mine * margin <= its
 

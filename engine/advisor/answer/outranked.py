@@ -31,7 +31,7 @@ _BELOW = {
     "guide_cards": "the guides name other cards for the case",
     "guide_counts": "the guides name another count for the case",
     "larger": "it is larger than the work that is stated calls for",
-    "late": "its answers come later than people bear, which counts as costlier",
+    "late": "its answers come later than people tolerate, which counts as costlier",
     "room": "it only just meets the stated targets, and another meets them with room for little more",
 }
 
