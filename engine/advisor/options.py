@@ -107,7 +107,7 @@ def _precisions(facts: Facts, settings: TradeOffSettings, vocabulary: Vocabulary
 def _offloads(outcome: Outcome, given: Mapping[str, Value], settings: TradeOffSettings) -> Iterator[Option]:
     """What lets a job fit, where nothing does or what is owned is not the answer; and its end, where it was stated.
 
-    Else nobody should get a job so slow unasked.
+    Else so slow a job has to be asked for.
     """
     answer = outcome.chosen
     wanted = answer is None or ("gpus_owned" in given and answer.ranked.plan.cost.origin != "owned")

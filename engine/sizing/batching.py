@@ -15,7 +15,7 @@ c-th of the time.
 
 The wait is what is left of the batch on the way, and the M/D/1 queue of a server that does ``capacity`` a second. Where
 batches bring nothing, as ``service`` grows with b, their sum is the M/D/1 wait itself (Kleinrock, Queueing Systems I).
-Nobody waits longer than a batch for the one on the way; the tail of the queue falls off as an exponential.
+No request waits longer than a batch for the one on the way; the tail of the queue falls off as an exponential.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From workload facts and a catalogue record to a Job, noting every input that nobody stated."""
+"""From workload facts and a catalogue record to a Job, noting every input that was not stated."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def job_from_facts(facts: Facts, model: ModelSpec | None, *, assumed: Container[
 
 
 def _unstated_loads(reader: Reader, kind: Kind) -> frozenset[str]:
-    """Which of the loads nobody stated: speed is then computed for a usual one, where memory takes the assumed one."""
+    """Which of the loads are not stated: speed is then computed for a usual one, where memory takes the assumed one."""
     missing = {name for name in _LOADS if not reader.known(name)}
     if kind == "inference" and "batch_size_per_gpu" not in missing:
         missing.discard("concurrency")
@@ -114,7 +114,7 @@ def _unstated_loads(reader: Reader, kind: Kind) -> frozenset[str]:
 
 
 def _open_facts(reader: Reader, kind: Kind) -> frozenset[str]:
-    """Facts that widen the band of memory because nobody stated them."""
+    """Facts that widen the band of memory because they are not stated."""
     bands = memory_bands()
     widening = bands.open_inference if kind == "inference" else bands.open_training
     return frozenset(name for name in widening if not reader.known(name))

@@ -1,4 +1,4 @@
-"""The job as the formulas see it: every input resolved, and which of them nobody stated."""
+"""The job as the formulas see it: every input resolved, and which of them are not stated."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Kind = Literal["inference", "lora", "qlora", "full", "pretraining"]
 
 
 class Assumed(NamedTuple):
-    """An input that nobody stated."""
+    """An input that was not stated."""
 
     fact: str
     value: Value
@@ -100,7 +100,7 @@ class Job(Struct, frozen=True):
     rollout_shares_weights: bool = False  # it answers with the trained weights themselves
     rollout_tensor: int | None = None  # GPUs over which one replica of it is split; None: as many as a node offers
     rollout_share: float | None = None  # of the card, that it takes; None: what it needs
-    rollout_share_assumed: bool = False  # nobody stated that share
+    rollout_share_assumed: bool = False  # that share is not stated
     varying_lengths: bool = False  # batches differ in length
     expert_precision: str | None = None  # of routed experts, where it is not that of the weights
     beams: int | None = None  # of a search for the text of speech; None: as the program has them
@@ -111,7 +111,7 @@ class Job(Struct, frozen=True):
     transformers_version: str | None = None
     steps_at_once: bool = False  # the optimiser holds a further copy of what it steps over
     steps_open: bool = False  # not stated, and releases of the framework differ
-    steps_assumed: bool = False  # nobody names a framework either
+    steps_assumed: bool = False  # no framework is stated either
     adapter_dropout: bool = False  # before each adapter, whose mask is kept
     narrow_adapters: bool | None = None  # held in 16 bits; None: as the framework has them
     fuses_modules: bool = False  # loading joins query, key and value into one matrix
@@ -126,8 +126,8 @@ class Job(Struct, frozen=True):
     lookup_width: int = 0  # numbers of a vector
     loss_assumed: bool = False  # a chunked loss is what the framework's examples have, not what the workload states
     engine_stated: bool = False  # the workload names its serving engine
-    unstated: frozenset[str] = frozenset()  # of the loads: facts that nobody stated, whoever assumed their value
-    open_facts: frozenset[str] = frozenset()  # of those that widen a band of memory: facts that nobody stated
+    unstated: frozenset[str] = frozenset()  # of the loads: facts that are not stated, whoever assumed their value
+    open_facts: frozenset[str] = frozenset()  # of those that widen a band of memory: facts that are not stated
     image_short_px: int | None = None  # the other edge of a picture; None where not stated
     classes: int | None = None  # that a segmentation tells apart
     profile: str = "other"  # the kind of job, of those in knowledge/tasks.yaml

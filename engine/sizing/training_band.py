@@ -120,7 +120,7 @@ def _band(
 def _left_open(
     job: Job, shape: Shape, parts: list[PartColumn], rows: Rows, soft: Any
 ) -> Iterator[tuple[Any, Any, str]]:
-    """What facts that nobody stated may take from a transformer's low end and add to its high end, in GB, and why."""
+    """What facts that are not stated may take from a transformer's low end and add to its high end, in GB, and why."""
     micro_batch, accumulation = in_pipeline(job, rows)
     if job.unstated & {"seq_len_tokens", "batch_size_per_gpu"}:
         yield 0.2 * soft, 0.5 * soft, "sequence length or micro-batch is not stated"

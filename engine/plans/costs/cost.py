@@ -170,7 +170,7 @@ def _hours(
         hour, busy = _bought_hour(
             _rows(hardware, rows), counts[rows], rent[rows], about, facts, constants, run_hours[rows]
         )
-        # Nobody rents hardware that is to stand at one's own place: without a price to buy there is none.
+        # No provider rents out what is to stand at one's own place: without a price to buy there is none.
         priced = ~np.isnan(hour) | spending.buys
         per_hour[rows[priced]], working[rows[priced]] = hour[priced], busy[priced]
         origin[rows[priced]] = np.where(np.isnan(hour[priced]), NONE, PURCHASE)
