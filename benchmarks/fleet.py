@@ -38,7 +38,7 @@ from whichgpu.engine.fleet.run import run_fleet
 from whichgpu.engine.fleet.sources import open_jobs
 from whichgpu.engine.fleet.store import FORMAT, Manifest, Store
 from whichgpu.engine.fleet.workers import Here, Orders, Processes, Workers
-from whichgpu.engine.plans.workings import forget_workings
+from whichgpu.engine.plans.sizing_cache import clear_sizing_cache
 
 
 MOMENT = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -97,7 +97,7 @@ def shared(advisor: Advisor, place: Path, amount: int) -> list[Row]:
     together, _ = _run(advisor, place, jobs)
     apart = 0.0
     for job in jobs:
-        forget_workings()
+        clear_sizing_cache()
         begun = time.process_time()
         Here(advisor, MOMENT).submit([json.dumps(job)])
         apart += time.process_time() - begun

@@ -70,5 +70,5 @@ from .survey import (
     compared_by as compared_by,
     is_job as is_job,
     measures_among as measures_among,
-    survey_claims as survey_claims,
+    survey_candidates as survey_candidates,
 )

@@ -44,34 +44,34 @@ class Beaten:
     ) -> None:
         self._c, self._ranks, self._merits, self._objective = contenders, ranks, merits, objective
         self._asked_for = larger == NONE
-        self._settled = np.zeros(len(contenders), np.bool_)
+        self._searched = np.zeros(len(contenders), np.bool_)
         #: For each plan the one of its own tier that beats it most by the margin in both cost and speed, or NONE.
         self.in_tier = np.full(len(contenders), NONE)
         #: For each plan the one that stands in for it if it comes first: an equal, else one of its own tier; or NONE.
         self.outweighed = np.full(len(contenders), NONE)
-        self._mates, self._equals = np.full((2, len(contenders)), NONE)
+        self._of_own_tier, self._equals = np.full((2, len(contenders)), NONE)
 
     def by(self, row: int) -> int:
         """The plan that beats a plan most, or NONE."""
-        if not self._settled[row]:
-            self.settle(self._ranks == self._ranks[row])
+        if not self._searched[row]:
+            self.find(self._ranks == self._ranks[row])
         by = self.in_tier[row]
         return int(self.outweighed[row] if by == NONE else by)
 
-    def settle(self, which: Flags) -> None:
+    def find(self, which: Flags) -> None:
         """Find what beats these plans, which are whole tiers."""
         rows = np.flatnonzero(which)
         for rank in sorted(set(self._ranks[rows].tolist())):  # ``np.unique`` would load masked arrays.
-            self._settle_tier(rows[self._ranks[rows] == rank])
+            self._find_in_tier(rows[self._ranks[rows] == rank])
         if len(rows) and not self._objective.stated:
-            equals, mates = self._beaten_by_equals(rows), self._mates[rows]
+            equals, of_own_tier = self._beaten_by_equals(rows), self._of_own_tier[rows]
             self._equals[rows] = equals
             # An equal of the one that stands in takes its place in turn.
-            in_turn = np.where(mates == NONE, NONE, self._equals[mates])
-            self.outweighed[rows] = np.where(equals != NONE, equals, np.where(in_turn != NONE, in_turn, mates))
-        self._settled[rows] = True  # Last of all: another thread may ask.
+            in_turn = np.where(of_own_tier == NONE, NONE, self._equals[of_own_tier])
+            self.outweighed[rows] = np.where(equals != NONE, equals, np.where(in_turn != NONE, in_turn, of_own_tier))
+        self._searched[rows] = True  # Last of all: another thread may ask.
 
-    def _settle_tier(self, rows: Codes) -> None:
+    def _find_in_tier(self, rows: Codes) -> None:
         """Find what beats the plans of a tier in it.
 
         While no objective is stated, nobody asked for the last cent: more machines and cards over PCIe put no plan out.
@@ -88,7 +88,7 @@ class Beaten:
         joined = beats & dominance.joins_no_more(one.traits, other.traits)
         self.in_tier[rows] = _among(rows, _beaten_most(joined, self._order(rows, product)))
         # Of a job that is shared among twice the GPUs cost x time is half: the merit knows that this is no gain.
-        self._mates[rows] = _among(rows, _beaten_most(may, self._order(rows, one.merits)))
+        self._of_own_tier[rows] = _among(rows, _beaten_most(may, self._order(rows, one.merits)))
 
     def _beaten_by_equals(self, rows: Codes) -> Codes:
         """For each of some plans one of equal standing that undercuts it so that a guide's word does not hold it."""
@@ -96,7 +96,7 @@ class Beaten:
         # What a guide says of the count stands as far as it can; twice the GPUs at the same cost are no gain, but of
         # those that stand there.
         counts = np.where(t.owned, 1, t.count)
-        merit = self._objective.merit(np.nan_to_num(measures.cost), np.nan_to_num(measures.felt_time), counts)
+        merit = self._objective.merit(np.nan_to_num(measures.cost), np.nan_to_num(measures.perceived_time), counts)
         order = np.lexsort((t.place, merit, t.pcie_gpus, ~self._c.in_count_band))
         found = self._beaten_first(rows, order, self._outweighs)
         # One that is far cheaper and slower stands in where no other does.
@@ -186,9 +186,9 @@ class Beaten:
         same_card = one.traits.family == other.traits.family
         guided = c.in_count_band[columns] | ~c.in_count_band[rows, None]
         guided |= self._fewer_than_named(one.traits, other.traits, same_card)
-        # What a count is for is had from fewer GPUs that are cheaper and faster, but for copies that fail apart.
+        # What a count is for is had from fewer GPUs that are cheaper and faster, but for replicas that fail apart.
         cheaper_and_faster = dominance.clearly_beats(one.measures, other.measures, self._objective.dominance_margin)
-        guided |= cheaper_and_faster & (one.traits.copies >= other.traits.copies)
+        guided |= cheaper_and_faster & (one.traits.replicas >= other.traits.replicas)
         paid_anyway = dominance.paid_for_anyway(one.measures, other.measures, one.traits, other.traits)
         found: Flags = dominance.keeps_count(one.traits, other.traits, guided=guided)
         found &= dominance.stands_as_well(one.traits, other.traits, paid_anyway=paid_anyway)
@@ -262,7 +262,7 @@ def _beaten_most(beats: Flags, order: Codes) -> Codes:
     Of several others it is one that no other beats in turn, if there is one.
     """
     beating, sound = np.asarray(beats.any(axis=0)), ~np.asarray(beats.any(axis=1))
-    order = order[beating[order]]  # Most beat nobody.
+    order = order[beating[order]]  # Most beat no other.
     return _among(order, _first(beats[:, order], sound[order]))
 
 

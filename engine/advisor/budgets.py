@@ -22,7 +22,7 @@ NOTHING_ELSE_FITS = "nothing_else_fits"
 _SAYS = {
     LOWEST_PRICES: "whether a stated budget is kept at the price of the cheapest provider alone",
     RENTED_INSTEAD: "whether a stated budget is kept by what is rented, and by nothing that is bought",
-    NOTHING_ELSE_FITS: "whether nothing but what nobody asked for qualifies",
+    NOTHING_ELSE_FITS: "whether nothing but what was not asked for qualifies",
 }
 
 #: The plans of these facts, judged, and their maker; by a maker that is there already, if one is given.
@@ -83,8 +83,8 @@ def _with(intake: ResolvedFacts, names: tuple[str, ...]) -> ResolvedFacts:
     stated = tuple(sorted(BUDGETS & intake.facts.keys()))
     facts, resolved = dict(intake.facts), dict(intake.resolved)
     for name in names:
-        claim = FactCandidate("computed", f"survey.{name}", True, stated, _SAYS[name], (SOURCE,))
-        facts[name], resolved[name] = True, ResolvedFact(name, claim)
+        candidate = FactCandidate("computed", f"survey.{name}", True, stated, _SAYS[name], (SOURCE,))
+        facts[name], resolved[name] = True, ResolvedFact(name, candidate)
     return replace(intake, facts=facts, resolved=resolved)
 
 

@@ -95,22 +95,22 @@ def choose(contenders: Contenders, objective: Objective) -> Standings:
     larger = _larger(c, ranks, merits, objective) if piecework else np.full(size, NONE)
     best = ranks == ranks.min(initial=16)
     beaten = Beaten(c, ranks, merits, larger, objective)
-    beaten.settle(best)
+    beaten.find(best)
     dominated, outweighing = beaten.in_tier, beaten.outweighed
-    pool, asked_for = best & (dominated == NONE), larger == NONE
-    pool &= _worth_a_guides_word(c, pool, outweighing, objective.preference_share)
+    compared, asked_for = best & (dominated == NONE), larger == NONE
+    compared &= _worth_a_guides_word(c, compared, outweighing, objective.preference_share)
     by_time = objective.stated and not objective.cost_exponent
     shares = np.full(size, objective.preference_share)
     if by_time:
-        shares = _shares_of_time(c, pool, own_merits, objective)
-        pool &= ~_slow_for_its_count(c, pool & asked_for, shares)
+        shares = _shares_of_time(c, compared, own_merits, objective)
+        compared &= ~_slow_for_its_count(c, compared & asked_for, shares)
     by_evidence = np.lexsort(_evidence(c, merits))
-    just_met = _just_met(c, pool & asked_for, merits, objective, by_evidence, outweighing)
-    pool &= ~just_met
-    eligible = _eligible(pool, asked_for, merits, shares) if objective.stated else pool
+    just_met = _just_met(c, compared & asked_for, merits, objective, by_evidence, outweighing)
+    compared &= ~just_met
+    eligible = _eligible(compared, asked_for, merits, shares) if objective.stated else compared
     if by_time and eligible.any():
         # What preferences may cost is a share of the time itself, not of the time that fewer GPUs are forgiven; and of
-        # the best that needs no dearer plan to be no worse than.
+        # the best that needs no costlier plan to be no worse than.
         best = np.argmin(np.where(eligible, own_merits, np.inf))
         eligible &= ~(c.measures.time > c.measures.time[best] * (1 + shares) * (1 + _CLOSE))
         eligible &= ~_costlier_for_nothing(c, eligible, objective)
@@ -140,21 +140,21 @@ def _evidence(c: Contenders, merits: Numbers) -> tuple[NDArray[Any], ...]:
 
 
 def _just_met(
-    c: Contenders, pool: Flags, merits: Numbers, objective: Objective, by_evidence: Codes, outweighing: Codes
+    c: Contenders, compared: Flags, merits: Numbers, objective: Objective, by_evidence: Codes, outweighing: Codes
 ) -> Flags:
-    """The plans that meet stated targets without room, where that of the pool which would be taken costs little more.
+    """The plans that meet stated targets without room, where the one with room that would be taken costs little more.
 
     By a stated objective that is the best with room, else the first by evidence that has room or what stands in for it.
     """
-    roomy, without = pool & c.roomy, pool & ~c.roomy
+    roomy, without = compared & c.roomy, compared & ~c.roomy
     if not without.any() or not roomy.any():
         return np.zeros(len(c), np.bool_)
     share = (1 + objective.room_share) * (1 + _CLOSE)
     if objective.stated and not objective.cost_exponent:
         # Room costs hardly more where it costs hardly more money as well.
         cost, rows = c.measures.cost, np.flatnonzero(roomy)
-        dearer = cost[rows] > cost[:, None] * (1 + objective.guide_hour_share)  # Not so where a price is not known.
-        near: Flags = np.any((merits[rows] <= merits[:, None] * share) & ~dearer, axis=1)
+        costlier = cost[rows] > cost[:, None] * (1 + objective.guide_hour_share)  # Not so where a price is not known.
+        near: Flags = np.any((merits[rows] <= merits[:, None] * share) & ~costlier, axis=1)
         return without & near
     first = by_evidence[np.argmax(roomy[by_evidence])]
     taken = first if outweighing[first] == NONE else outweighing[first]
@@ -163,34 +163,34 @@ def _just_met(
     return found
 
 
-def _eligible(pool: Flags, asked_for: Flags, merits: Numbers, shares: Numbers) -> Flags:
+def _eligible(compared: Flags, asked_for: Flags, merits: Numbers, shares: Numbers) -> Flags:
     """The plans that could be the answer by a stated objective: those that are worse by what preferences may cost.
 
     Worse than the best of all, even of what nobody asked for; where nothing that was asked for is so near to that one,
     than the best that was.
     """
-    wanted = pool & asked_for
-    for among in (pool, wanted):
+    wanted = compared & asked_for
+    for among in (compared, wanted):
         if among.any():
             found: Flags = wanted & (merits <= merits[among].min() * (1 + shares) * (1 + _CLOSE))
             if found.any():
                 return found
-    return pool
+    return compared
 
 
-def _shares_of_time(c: Contenders, pool: Flags, own_merits: Numbers, objective: Objective) -> Numbers:
-    """What preferences may cost of the time, for each plan: as much again for half the money of the best of a pool."""
-    if not pool.any():
+def _shares_of_time(c: Contenders, compared: Flags, own_merits: Numbers, objective: Objective) -> Numbers:
+    """What preferences may cost of the time, for each plan: as much again for half the money of the best compared."""
+    if not compared.any():
         return np.full(len(c), objective.preference_share)
     cost = c.measures.cost
-    best = np.argmin(np.where(pool, own_merits, np.inf))
+    best = np.argmin(np.where(compared, own_merits, np.inf))
     found: Numbers = np.where(2 * cost <= cost[best], objective.widest_share, objective.preference_share)
     return found
 
 
-def _slow_for_its_count(c: Contenders, pool: Flags, shares: Numbers) -> Flags:
-    """Which plans no more cards of a pool beat by more than preferences may cost in time, which alone was asked for."""
-    time = np.where(pool & ~np.isnan(c.measures.time), c.measures.time, np.inf)
+def _slow_for_its_count(c: Contenders, compared: Flags, shares: Numbers) -> Flags:
+    """Which plans no more cards beat by more than preferences may cost in time, which alone was asked for."""
+    time = np.where(compared & ~np.isnan(c.measures.time), c.measures.time, np.inf)
     by_count = np.lexsort((time, c.traits.count))
     # The fastest of as many cards or fewer: the count before it ends at the last plan of its own.
     least = np.minimum.accumulate(time[by_count])
@@ -211,7 +211,7 @@ def _costlier_for_nothing(c: Contenders, eligible: Flags, objective: Objective) 
 def _larger(c: Contenders, ranks: Codes, merits: Numbers, objective: Objective) -> Codes:
     """For each plan a smaller one that is large enough and within the objective's reach; or NONE.
 
-    What is within reach is told by merit alone: a plan that is put out by a better one is no reason to buy more of it.
+    What is within reach is decided by merit alone: a plan that is put out by a better one is no reason to buy more.
     """
     if np.isnan(c.measures.usd_per_hour).all():  # There is none by the piece of work, or none at all.
         return np.full(len(c), NONE)
@@ -228,7 +228,7 @@ def _tiers(c: Contenders, objective: Objective) -> NDArray[np.bool_]:
 
 def _own_merits(c: Contenders, objective: Objective) -> Numbers:
     """Merit; an unknown time counts as the slowest known, an unknown cost has no merit beside known ones."""
-    cost, time = c.measures.felt_cost, c.measures.felt_time
+    cost, time = c.measures.perceived_cost, c.measures.perceived_time
     priced, timed = ~np.isnan(cost), ~np.isnan(time)
     slowest = time[timed].max() if timed.any() else 1.0
     stand_in = np.inf if priced.any() and objective.cost_exponent else 1.0
@@ -248,7 +248,7 @@ def _merits(c: Contenders, own: Numbers, objective: Objective) -> Numbers:
     return found
 
 
-def _worth_a_guides_word(c: Contenders, pool: Flags, outweighed: Codes, share: float) -> Flags:
+def _worth_a_guides_word(c: Contenders, compared: Flags, outweighed: Codes, share: float) -> Flags:
     """The plans in whose count and form their card may be chosen, of those of the best tier that none beats.
 
     A guide's word for a card goes to that card in a count and form that no equal outweighs, where there is one; not to
@@ -257,10 +257,10 @@ def _worth_a_guides_word(c: Contenders, pool: Flags, outweighed: Codes, share: f
     """
     sound, family, cost = outweighed == NONE, c.traits.family, c.measures.cost
     most, least = np.full((2, family.max(initial=-1) + 1), np.inf) * [[1], [-1]]
-    worse = pool & ~sound
+    worse = compared & ~sound
     np.minimum.at(most, family[worse], cost[worse] * (1 + share))
     rising = np.flatnonzero(worse)[np.argsort(c.score[worse], kind="stable")]
     least[family[rising]] = c.score[outweighed[rising]]  # The last one that is written is of the first by evidence.
     fit = sound & (cost <= most[family]) & (c.score >= least[family])
-    found: Flags = sound | ~np.isin(family, family[pool & fit])
+    found: Flags = sound | ~np.isin(family, family[compared & fit])
     return found

@@ -29,14 +29,14 @@ class Traits(Struct, frozen=True):
     """What choosing reads of plans beside figures and evidence: columns, or what one plan has."""
 
     count: Any  # of GPUs
-    nodes: Any  # machines that one copy is spread over, for its GPUs have to be joined
+    nodes: Any  # machines that one replica is spread over, for its GPUs have to be joined
     machines: Any  # that all of them stand in
     pcie_gpus: Any  # that are joined over PCIe
-    copies: Any  # of a served model
+    replicas: Any  # of a served model
     bought: Any  # it has to be bought
     owned: Any  # it is there already
     usd_per_hour: Any  # of the whole plan; NaN where it is not known
-    capacity_qps: Any  # requests a second that a service can bear, at most those that come; NaN where it is not known
+    capacity_qps: Any  # requests a second that a service can sustain, at most those that come; NaN where not known
     vendor: Any  # in columns numbers that stand for vendors, and for families of cards
     family: Any
     segment: Any  # by SEGMENT_ORDER
@@ -56,7 +56,7 @@ def traits_of_plan(plan: Plan, load_qps: float | None = None) -> Traits:
         nodes=facts.get("plan.joined_nodes", plan.nodes),
         machines=plan.nodes,
         pcie_gpus=facts.get("plan.pcie_gpus", 0),
-        copies=facts.get("plan.replicas", 1),
+        replicas=facts.get("plan.replicas", 1),
         bought=facts.get("plan.bought") is True,
         owned=facts.get("plan.owned") is True,
         usd_per_hour=facts.get("plan.usd_per_hour", math.nan),
@@ -70,7 +70,7 @@ def traits_of_plan(plan: Plan, load_qps: float | None = None) -> Traits:
 
 
 def _asked_for(capacity: Any, load_qps: float | None) -> Any:
-    """What a service can bear of what is asked of it: beyond a stated load nobody needs more."""
+    """What a service can sustain of what is asked of it: beyond a stated load no more is needed."""
     return capacity if load_qps is None else np.minimum(capacity, load_qps)
 
 
@@ -91,7 +91,7 @@ def traits_of(plans: Sequence[Plan], load_qps: float | None = None) -> Traits:
         nodes=np.where(np.isnan(joined), machines, joined).astype(np.intp),
         machines=np.nan_to_num(machines, nan=1).astype(np.intp),
         pcie_gpus=np.nan_to_num(table.numbers("plan.pcie_gpus")).astype(np.intp),
-        copies=np.nan_to_num(table.numbers("plan.replicas"), nan=1).astype(np.intp),
+        replicas=np.nan_to_num(table.numbers("plan.replicas"), nan=1).astype(np.intp),
         bought=table.yes("plan.bought"),
         owned=table.yes("plan.owned"),
         usd_per_hour=table.numbers("plan.usd_per_hour"),

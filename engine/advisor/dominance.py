@@ -28,7 +28,7 @@ def asks_for_no_more(one: MeasureColumns, other: MeasureColumns, mine: Traits, i
 def no_worse(one: MeasureColumns, other: MeasureColumns) -> Any:
     """Whether the first plan costs no more than the second, by the work and by the hour, and is no slower."""
     costlier_an_hour = one.usd_per_hour > other.usd_per_hour  # Not so where a rate is not known.
-    return (one.felt_cost <= other.felt_cost) & (one.time <= other.time) & (costlier_an_hour ^ True)
+    return (one.perceived_cost <= other.perceived_cost) & (one.time <= other.time) & (costlier_an_hour ^ True)
 
 
 def keeps_count(one: Traits, other: Traits, *, guided: Any) -> Any:
@@ -60,10 +60,10 @@ def far_ahead(one: MeasureColumns, other: MeasureColumns, objective: Objective, 
     nobody asks for a larger machine than he would pay for anyway.
     """
     no_larger = mine.usd_per_hour <= its.usd_per_hour * (1 + objective.dominance_margin)
-    cheaper = one.felt_cost * objective.guide_price_ratio <= other.felt_cost
-    sooner = one.felt_time * objective.guide_time_ratio <= other.felt_time
-    bears = bears_as_much(mine, its, objective.dominance_margin)
-    return cheaper & sooner & no_larger & bears & (mine.vendor == its.vendor)
+    cheaper = one.perceived_cost * objective.guide_price_ratio <= other.perceived_cost
+    sooner = one.perceived_time * objective.guide_time_ratio <= other.perceived_time
+    sustains = sustains_as_much(mine, its, objective.dominance_margin)
+    return cheaper & sooner & no_larger & sustains & (mine.vendor == its.vendor)
 
 
 def paid_for_anyway(one: MeasureColumns, other: MeasureColumns, mine: Traits, its: Traits) -> Any:
@@ -83,8 +83,8 @@ def outweighs_guide(
     """Whether the first plan beats the second so clearly that a guide's word for the second does not stand.
 
     It does where it is cheaper and faster by the margin of dominance, or where it saves more than preferences may cost:
-    as fast but for that margin and bearing as much, or with fewer cards over PCIe at no worse a balance. So it does
-    where another card, or more of what is owned, is sooner by that share, bears as much, and costs no more, of what is
+    as fast but for that margin and sustaining as much, or with fewer cards over PCIe at no worse a balance. So it does
+    where another card, or more of what is owned, is sooner by that share, serves as much, and costs no more, of what is
     owned but for the margin of dominance. A service, and a run of known length, costs what it costs: there that is
     enough. A job whose length is not stated is compared by the piece of work, which may cost less on a machine that
     costs several times more an hour: where guides name cards for it, they and their equals stand up to a multiple of
@@ -102,15 +102,15 @@ def outweighs_guide(
     same_card = mine.family == its.family
     costlier_an_hour = (one.usd_per_hour > most_an_hour) & (same_card ^ True)  # Not so where a rate is not known.
     by_many_times = one.cost * objective.guide_cost_ratio <= other.cost
-    bears = bears_as_much(mine, its, objective.dominance_margin)
-    as_fast = (one.time <= other.time * (1 + objective.dominance_margin)) & bears
+    sustains = sustains_as_much(mine, its, objective.dominance_margin)
+    as_fast = (one.time <= other.time * (1 + objective.dominance_margin)) & sustains
     simpler = (mine.pcie_gpus < its.pcie_gpus) & (one.cost * one.time <= other.cost * other.time)
     saves = one.cost * (1 + objective.preference_share) <= other.cost
     # Whoever pays no more for an answer sooner by that share asks for no reason beside it.
     sooner = one.time * (1 + objective.preference_share) <= other.time
     owned = mine.owned & its.owned  # Cards that stand there cost their power, as long as they run.
     most = other.cost * (1 + objective.dominance_margin * owned)
-    for_no_more = sooner & (one.cost <= most) & bears & ((same_card ^ True) | owned)
+    for_no_more = sooner & (one.cost <= most) & sustains & ((same_card ^ True) | owned)
     beats = clearly_beats(one, other, objective.dominance_margin)
     undercuts = beats | (saves & (as_fast | simpler)) | for_no_more
     # ``^ True`` negates single truth values and columns of them alike.
@@ -119,14 +119,14 @@ def outweighs_guide(
 
 def most_cost_that_outweighs(other: MeasureColumns, objective: Objective) -> Any:
     """What a plan that outweighs another may cost at the most: hardly more than that one, as lateness counts."""
-    return other.felt_cost * (1 + max(objective.dominance_margin, objective.guide_hour_share))
+    return other.perceived_cost * (1 + max(objective.dominance_margin, objective.guide_hour_share))
 
 
 def far_better(one: MeasureColumns, other: MeasureColumns, objective: Objective, mine: Traits, its: Traits) -> Any:
     """Whether the second plan costs or waits more than a guide's word for it may, beside the first one of another card.
 
     It costs far more by the work and by an amount an hour that is worth looking at another card for, or answers far
-    later than the first one, which costs hardly more. The first bears as much, and strikes no worse a balance of both.
+    later than the first one, which costs hardly more. The first sustains as much, at no worse a balance of both.
     """
     found = asks_too_much(one, other, objective, mine, its) & strikes_balance(one, other, objective, mine, its)
     return found & (mine.family != its.family)
@@ -135,32 +135,32 @@ def far_better(one: MeasureColumns, other: MeasureColumns, objective: Objective,
 def asks_too_much(one: MeasureColumns, other: MeasureColumns, objective: Objective, mine: Traits, its: Traits) -> Any:
     """Whether the second plan costs or waits more than a guide's word for it may, beside the first one.
 
-    An answer that comes later than people bear counts as many times as costly, of no card any less.
+    An answer that comes later than people tolerate counts as many times as costly, of no card any less.
     """
-    felt, its_felt = mine.usd_per_hour * one.lateness, its.usd_per_hour * other.lateness
-    enough = felt + objective.guide_least_saving <= its_felt
-    cheaper = (one.felt_cost * objective.guide_price_ratio <= other.felt_cost) & enough
-    # What a service can bear is known, and of nothing else.
+    perceived, its_perceived = mine.usd_per_hour * one.lateness, its.usd_per_hour * other.lateness
+    enough = perceived + objective.guide_least_saving <= its_perceived
+    cheaper = (one.perceived_cost * objective.guide_price_ratio <= other.perceived_cost) & enough
+    # What a service can sustain is known, and of nothing else.
     for_hardly_more = (one.cost <= other.cost * (1 + objective.guide_hour_share)) & (mine.capacity_qps > 0)
-    sooner = (one.felt_time * objective.guide_time_ratio <= other.felt_time) & for_hardly_more
+    sooner = (one.perceived_time * objective.guide_time_ratio <= other.perceived_time) & for_hardly_more
     return cheaper | sooner
 
 
 def strikes_balance(one: MeasureColumns, other: MeasureColumns, objective: Objective, mine: Traits, its: Traits) -> Any:
-    """Whether the first plan bears as much as the second and strikes no worse a balance of cost and time."""
-    balanced = one.felt_cost * one.felt_time <= other.felt_cost * other.felt_time
-    return balanced & bears_as_much(mine, its, objective.dominance_margin)
+    """Whether the first plan sustains as much as the second and strikes no worse a balance of cost and time."""
+    balanced = one.perceived_cost * one.perceived_time <= other.perceived_cost * other.perceived_time
+    return balanced & sustains_as_much(mine, its, objective.dominance_margin)
 
 
-def bears_as_much(one: Traits, other: Traits, margin: float) -> Any:
-    """Whether the first plan can bear as many requests as the second, but for the margin.
+def sustains_as_much(one: Traits, other: Traits, margin: float) -> Any:
+    """Whether the first plan can sustain as many requests as the second, but for the margin.
 
-    A copy that is split more widely is as fast at little load as two copies, and bears less. Where it is not known
-    what the plans can bear, as many copies bear as much.
+    A replica that is split more widely is as fast at little load as two, and sustains less. Where it is not known
+    what the plans can sustain, as many replicas sustain as much.
     """
     enough, short = one.capacity_qps * (1 + margin) >= other.capacity_qps, one.capacity_qps < other.capacity_qps
     # Comparing with NaN gives neither.
-    return enough | ((short ^ True) & (one.copies >= other.copies))
+    return enough | ((short ^ True) & (one.replicas >= other.replicas))
 
 
 def clearly_beats(one: MeasureColumns, other: MeasureColumns, margin: float) -> Any:

@@ -61,7 +61,7 @@ class Evidence:
         self.scores: Numbers = (
             np.array(counted, np.float64)[self._which] + np.nan_to_num(self._cost) + np.nan_to_num(self._speed)
         )
-        #: The same with cost as it usually weighs, by which it is told what is worth showing beside the answer.
+        #: The same with cost as it usually weighs, which tells what is worth showing beside the answer.
         self.usual_scores = self.scores - np.nan_to_num(self._cost) * (
             1 - objective.usual_cost_points / objective.cost_points
         )

@@ -16,7 +16,7 @@ from whichgpu.engine.rules import probing
 from whichgpu.engine.sizing import granted_of, sizing_constants
 
 
-#: Longest contexts are told in steps of so many tokens.
+#: Longest contexts are given in steps of so many tokens.
 _CONTEXT_STEP = 1024
 #: Tries to come below the memory where the cache does not grow in proportion.
 _TRIES = 4
@@ -87,7 +87,7 @@ def fitting_models(
     Args:
         advisor: the loaded advisor.
         gpu: the accelerator.
-        count: how many, for one copy of the model.
+        count: how many, for one replica of the model.
         models: those to try.
         used_gb: what other programs take of each GPU.
         context_tokens: that the model must hold; else the usual ones, or as many as fit down to the least useful.

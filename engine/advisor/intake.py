@@ -163,9 +163,9 @@ class _Reading:
         What a model is, its name tells better than a word for the job: people chat with models that see pictures, too.
         """
         name = str(self.given.get("model_name", ""))
-        told = bool(name) and (names_a_config(name) or self._knowledge.find_model(name).spec is not None)
+        known = bool(name) and (names_a_config(name) or self._knowledge.find_model(name).spec is not None)
         for item in self._besides:
-            if item.name not in self.given and not (told and self._vocabulary.facts[item.name].topic == "model"):
+            if item.name not in self.given and not (known and self._vocabulary.facts[item.name].topic == "model"):
                 self.take(item.name, item)
 
     def name_model(self) -> None:

@@ -16,7 +16,7 @@ class Found(Struct, frozen=True):
     """The model, if one is named and known, and what it says about facts."""
 
     model: ModelSpec | None = None
-    claims: dict[str, list[FactCandidate]] = field(default_factory=dict)
+    candidates: dict[str, list[FactCandidate]] = field(default_factory=dict)
 
 
 #: Facts that size a model which the catalogue does not know.
@@ -36,10 +36,10 @@ def look_up(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: Vocabu
         InputError: see ``look_up_model``.
     """
     found = look_up_model(given, knowledge, vocabulary)
-    return Found(found.model, {**memory_at_hand(given, knowledge), **found.claims})
+    return Found(found.model, {**memory_available(given, knowledge), **found.candidates})
 
 
-def memory_at_hand(given: Mapping[str, Value], knowledge: Knowledge) -> dict[str, list[FactCandidate]]:
+def memory_available(given: Mapping[str, Value], knowledge: Knowledge) -> dict[str, list[FactCandidate]]:
     """The memory of the GPUs in use, as marketed; nothing where the name leaves more than one size open."""
     if "current_gpu" not in given:
         return {}
@@ -87,7 +87,7 @@ def look_up_model(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: 
                     fix="name one that 'whichgpu models' lists, or add param_count_b (billions of parameters)",
                 )
             )
-        return Found(None, _claims_of_a_name(str(name)))
+        return Found(None, _candidates_of_a_name(str(name)))
     if match.how != "part of the name":  # What is named after a model may have been made larger or smaller.
         check_against_model(given, spec)
     return _found(spec, match.weight_precision, vocabulary, str(name))
@@ -106,7 +106,7 @@ def model_read(name: str, knowledge: Knowledge) -> ModelSpec | None:
     return model_from_config(name) if carried is None and names_a_config(name) else carried
 
 
-def _claims_of_a_name(name: str) -> dict[str, list[FactCandidate]]:
+def _candidates_of_a_name(name: str) -> dict[str, list[FactCandidate]]:
     """What the name alone tells of a model that the catalogue does not have."""
     job = job_of_name(name)
     if job is None:
@@ -117,18 +117,19 @@ def _claims_of_a_name(name: str) -> dict[str, list[FactCandidate]]:
 
 def _found(model: ModelSpec, precision: str | None, vocabulary: Vocabulary, name: str | None = None) -> Found:
     job = job_of_name(name) or job_of_name(model.id) or model.kind
-    claims = {fact: [claim] for fact, claim in _claims(model, job).items() if fact in vocabulary.facts}
+    candidates = {fact: [candidate] for fact, candidate in _candidates(model, job).items() if fact in vocabulary.facts}
     implied = precision or model.native_precision
     if implied:
-        claims["weight_precision"] = [_claim(model, implied, "what the model's name or its published weights say")]
+        says = "what the model's name or its published weights say"
+        candidates["weight_precision"] = [_candidate(model, implied, says)]
     # One may feed a model pictures of any size: its own is assumed only where none is stated.
     for fact, value, formula in (
         ("image_px", model.resolution_px, "the size the model was made for"),
         ("frames", model.frames, "the clip that the model was made for"),
     ):
         if value and model.kind in _SEES and fact in vocabulary.facts:
-            claims[fact] = [_claim(model, value, formula, "assumed")]
-    return Found(model, claims)
+            candidates[fact] = [_candidate(model, value, formula, "assumed")]
+    return Found(model, candidates)
 
 
 def _origin(model: ModelSpec) -> str:
@@ -138,7 +139,7 @@ def _origin(model: ModelSpec) -> str:
     return "; ".join(("counted from the model's configuration", *model.notes))
 
 
-def _claims(model: ModelSpec, job: str) -> dict[str, FactCandidate]:
+def _candidates(model: ModelSpec, job: str) -> dict[str, FactCandidate]:
     values: dict[str, Value | None] = {
         "param_count_b": model.params_b,
         "active_param_count_b": model.active_params_b,
@@ -147,10 +148,10 @@ def _claims(model: ModelSpec, job: str) -> dict[str, FactCandidate]:
         "model_architecture": _NETWORKS.get(model.kind),
         "vision_task": "detection" if model.kind == "detection" else None,
     }
-    return {name: _claim(model, value, _origin(model)) for name, value in values.items() if value is not None}
+    return {name: _candidate(model, value, _origin(model)) for name, value in values.items() if value is not None}
 
 
-def _claim(model: ModelSpec, value: Value, formula: str, origin: Origin = "looked_up") -> FactCandidate:
+def _candidate(model: ModelSpec, value: Value, formula: str, origin: Origin = "looked_up") -> FactCandidate:
     return FactCandidate(origin, f"models.{model.id}", value, ("model_name",), formula, tuple(model.sources))
 
 

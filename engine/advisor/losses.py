@@ -74,18 +74,18 @@ def loss_of(entry: Judged, answer: Judged | None, judged: Sequence[Judged]) -> L
         kind = "room" if entry.standing.just_met else "late"
         return Loss(kind, answer, (), *_ratios(entry, answer), behind=behind)
     if not entry.standing.eligible:
-        pool = [other for other in judged if other.standing.eligible]
-        best = min(pool, key=lambda other: other.standing.merit or 0.0, default=answer)
+        eligible = [other for other in judged if other.standing.eligible]
+        best = min(eligible, key=lambda other: other.standing.merit or 0.0, default=answer)
         return Loss("merit", best, (), *_ratios(entry, best), behind=behind)
     return Loss("score", first, (), *_ratios(entry, first), behind=behind)
 
 
 def too_late(entry: Judged, answer: Judged) -> bool:
-    """Whether a plan that costs less than the answer counts as costlier, since it is later than people bear."""
+    """Whether a plan that costs less than the answer counts as costlier, since it is later than people tolerate."""
     mine, its = entry.measures, answer.measures
-    if not mine.cost or not its.cost or not mine.felt_cost or not its.felt_cost:
+    if not mine.cost or not its.cost or not mine.perceived_cost or not its.perceived_cost:
         return False
-    return mine.cost < its.cost and mine.felt_cost >= its.felt_cost
+    return mine.cost < its.cost and mine.perceived_cost >= its.perceived_cost
 
 
 def larger_than_asked_for(entry: Judged, answer: Judged) -> bool:

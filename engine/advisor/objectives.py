@@ -115,7 +115,7 @@ def check_objectives(choices: Collection[str], objectives: Collection[str]) -> N
     problems += [
         Problem(
             "objective-without-choice",
-            f"nobody can state the objective {name!r} of knowledge/objectives.yaml",
+            f"there is no way to state the objective {name!r} of knowledge/objectives.yaml",
             fact="objective",
             nearest=nearest_words(name, choices),
             fix="add it to the choices of the fact objective in vocabulary.yaml",

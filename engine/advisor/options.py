@@ -107,7 +107,7 @@ def _precisions(facts: Facts, settings: TradeOffSettings, vocabulary: Vocabulary
 def _offloads(outcome: Outcome, given: Mapping[str, Value], settings: TradeOffSettings) -> Iterator[Option]:
     """What lets a job fit, where nothing does or what is owned is not the answer; and its end, where it was stated.
 
-    Else nobody should get a job so slow unasked.
+    Else so slow a job has to be asked for.
     """
     answer = outcome.chosen
     wanted = answer is None or ("gpus_owned" in given and answer.ranked.plan.cost.origin != "owned")
@@ -198,7 +198,7 @@ def gain_of(one: Measures, other: Measures, objective: Objective) -> float:
     """
     gain = 1.0
     for mine, its, exponent in (
-        (one.felt_cost, other.felt_cost, objective.cost_exponent),
+        (one.perceived_cost, other.perceived_cost, objective.cost_exponent),
         (one.time, other.time, objective.time_exponent),
     ):
         if exponent:

@@ -72,15 +72,15 @@ class DecisionContext(Struct, frozen=True):
         """The same as far as facts are asked for; raises the same."""
         use_knowledge(self.in_use)
         found = look_up(given, self.knowledge, self.vocabulary)
-        return ResolvingIntake(self.stages.intake.begin(given, extra=found.claims), found.model)
+        return ResolvingIntake(self.stages.intake.begin(given, extra=found.candidates), found.model)
 
     def plan_maker(self, model: ModelSpec | None, intake: ResolvedFacts) -> PlanMaker:
-        """Makes the plans of one settled workload."""
+        """Makes the plans of one resolved workload."""
         job = job_from_facts(intake.facts, model, assumed=intake.assumed)
         return PlanMaker(job, intake.facts, self.knowledge)
 
     def plan_round(self, maker: PlanMaker, intake: ResolvedFacts, objective: Objective) -> PlanRound:
-        """The plans of one settled workload, judged."""
+        """The plans of one resolved workload, judged."""
         asked = asked_counts(intake.fired)
         plans = self.make_plans(maker.job, intake.facts, self.knowledge, asked, maker=maker)
         return run_round(plans, intake, self.stages, self.knowledge, self.unstated, objective)
@@ -91,8 +91,8 @@ class DecisionContext(Struct, frozen=True):
 
     def final(self, before: ResolvedFacts, chosen: Judged | None, procurement: Procurement) -> ResolvedFacts:
         """The facts with what the advise rules on the workload and on the chosen plan set."""
-        settler = self.stages.outcome_of_chosen if chosen else self.stages.outcome
-        return settler.run({}, extra=procurement.claims, before=before, context=chosen.facts if chosen else {})
+        resolver = self.stages.outcome_of_chosen if chosen else self.stages.outcome
+        return resolver.run({}, extra=procurement.candidates, before=before, context=chosen.facts if chosen else {})
 
 
 def decide_workload(
@@ -197,7 +197,7 @@ def _made(
     intake: ResolvedFacts,
     maker: PlanMaker | None = None,
 ) -> tuple[PlanMaker, PlanRound]:
-    """The plans of settled facts, judged, and their maker."""
+    """The plans of resolved facts, judged, and their maker."""
     maker = maker or context.plan_maker(model, intake)
     return maker, context.plan_round(maker, intake, objective)
 

@@ -41,7 +41,7 @@ class Procurement(Struct, frozen=True):
     figures: dict[str, Figure] = field(default_factory=dict)
     thresholds: tuple[Threshold, ...] = ()
     flip: Flip | None = None
-    claims: dict[str, list[FactCandidate]] = field(default_factory=dict)
+    candidates: dict[str, list[FactCandidate]] = field(default_factory=dict)
     comparison: CostComparison | None = None
     owned_as: str | None = None  # the GPU that would be bought, where it is another form of the plan's
 
@@ -52,7 +52,7 @@ def compute(
     """Compare renting with owning for a plan, or for what the facts alone say where there is none.
 
     Args:
-        facts: settled facts.
+        facts: resolved facts.
         plan: the recommended plan.
         today: tells how old the plan's price is; without it nothing is said of that.
         gpus: the catalogue, for the form in which the plan's GPU is sold where it is not sold singly.
@@ -62,15 +62,15 @@ def compute(
     comparison = compare_costs(facts, plan, constants, owned_as=owned_as)
     figures = procurement_figures(facts, plan, constants, owned_as)
     thresholds = guide_thresholds(facts, plan, comparison, constants)
-    claims = {}
+    candidates = {}
     for name, value in procurement_facts(figures).items():
         made = figures[name]
-        claims[name] = _computed(name, value, made.formula, tuple(sorted(made.inputs)), (made.source,))
-    claims |= _of_the_comparison(comparison)
-    claims |= _of_the_lines(thresholds)
-    claims |= _of_the_plan(facts, plan, today)
+        candidates[name] = _computed(name, value, made.formula, tuple(sorted(made.inputs)), (made.source,))
+    candidates |= _of_the_comparison(comparison)
+    candidates |= _of_the_lines(thresholds)
+    candidates |= _of_the_plan(facts, plan, today)
     return Procurement(
-        figures, thresholds, nearest_flip(comparison), claims, comparison, owned_as.id if owned_as else None
+        figures, thresholds, nearest_flip(comparison), candidates, comparison, owned_as.id if owned_as else None
     )
 
 
@@ -78,15 +78,15 @@ def compared_facts(facts: Facts, plan: Plan | None, gpus: Mapping[str, Gpu]) -> 
     """What rules read of the same comparison, and nothing of where it comes from.
 
     Args:
-        facts: settled facts.
+        facts: resolved facts.
         plan: the recommended plan.
         gpus: the catalogue.
     """
     constants = load_economics()
     comparison = compare_costs(facts, plan, constants, owned_as=_owned_as(plan, gpus, constants))
     lines = guide_thresholds(facts, plan, comparison, constants)
-    claims = _of_the_comparison(comparison) | _of_the_lines(lines) | _of_the_plan(facts, plan, None)
-    return facts_of_comparison(comparison) | {name: values[0].value for name, values in claims.items()}
+    candidates = _of_the_comparison(comparison) | _of_the_lines(lines) | _of_the_plan(facts, plan, None)
+    return facts_of_comparison(comparison) | {name: values[0].value for name, values in candidates.items()}
 
 
 def _owned_as(plan: Plan | None, gpus: Mapping[str, Gpu], constants: EconomicsConstants) -> Gpu | None:
@@ -105,25 +105,26 @@ def _computed(
 
 def _of_the_comparison(comparison: CostComparison) -> dict[str, list[FactCandidate]]:
     reads = ("own_vs_rent_cost_ratio", "clear_cost_ratio")
-    claims = {}
+    candidates = {}
     if comparison.says != "unknown":
         words = f"clear where the sums differ by {comparison.clear_ratio:g} x or more"
-        claims["comparison_says"] = _computed("comparison", comparison.says, words, reads, _JUDGED)
-        claims["comparison_clear"] = _computed("comparison", comparison.clear, words, reads, _JUDGED)
+        candidates["comparison_says"] = _computed("comparison", comparison.says, words, reads, _JUDGED)
+        candidates["comparison_clear"] = _computed("comparison", comparison.clear, words, reads, _JUDGED)
     if (pays := comparison.hybrid_pays) is not None:
         words = "owning the base load and renting the peaks is not clearly costlier than either alone"
-        claims["hybrid_pays"] = _computed("comparison", pays, words, reads, _JUDGED)
-    return claims
+        candidates["hybrid_pays"] = _computed("comparison", pays, words, reads, _JUDGED)
+    return candidates
 
 
 def _of_the_lines(thresholds: tuple[Threshold, ...]) -> dict[str, list[FactCandidate]]:
     sources = tuple(dict.fromkeys(threshold.source for threshold in thresholds))
     disagree = thresholds_disagree(thresholds)
-    claims = {"thresholds_disagree": _computed("thresholds", disagree, "the guides' thresholds compared", (), sources)}
+    words = "the guides' thresholds compared"
+    candidates = {"thresholds_disagree": _computed("thresholds", disagree, words, (), sources)}
     for line in thresholds:
         name = f"{line.id}_line_applies"
-        claims[name] = _computed(name, line.in_scope, line.scope, (), (line.source,))
-    return claims
+        candidates[name] = _computed(name, line.in_scope, line.scope, (), (line.source,))
+    return candidates
 
 
 def _of_the_plan(facts: Facts, plan: Plan | None, today: date | None) -> dict[str, list[FactCandidate]]:
@@ -131,14 +132,14 @@ def _of_the_plan(facts: Facts, plan: Plan | None, today: date | None) -> dict[st
         return {}
     card = plan.gpu.segment in CARD_SEGMENTS and plan.count <= DESK_CARDS
     words = f"{plan.count} x {plan.gpu.segment}; up to {DESK_CARDS} of {' or '.join(CARD_SEGMENTS)} go under a desk"
-    claims = {"desk_card": _computed("desk_card", card, words, (), _JUDGED)}
+    candidates = {"desk_card": _computed("desk_card", card, words, (), _JUDGED)}
     if "gpus_owned" in facts:
         words = "as many of the plan's GPU as it takes are among gpus_owned"
-        claims["already_owned"] = _computed("already_owned", plan.cost.origin == "owned", words, ("gpus_owned",))
+        candidates["already_owned"] = _computed("already_owned", plan.cost.origin == "owned", words, ("gpus_owned",))
     if plan.cost.origin == "purchase":
         words = "some offer on the price list rents out the plan that would have to be bought"
-        claims["rented_out"] = _computed("rented_out", plan.cost.rented_from is not None, words, (), _JUDGED)
+        candidates["rented_out"] = _computed("rented_out", plan.cost.rented_from is not None, words, (), _JUDGED)
     if today is not None and plan.cost.offer is not None:
         age, words = max(0, price_age_days(plan.cost.offer, today)), "day of the decision - day the price was seen"
-        claims["price_age_days"] = _computed("price_age_days", age, words, (), (plan.cost.offer.source,))
-    return claims
+        candidates["price_age_days"] = _computed("price_age_days", age, words, (), (plan.cost.offer.source,))
+    return candidates

@@ -27,7 +27,7 @@ class Objective(Struct, frozen=True):
     gain_of_doubling: float  # what twice as many GPUs have to bring
     preference_share: float
     room_share: float  # how much worse a plan may be that meets stated targets with room than one that just meets them
-    patience: float  # how many times as long as people bear an answer may take before it counts as costlier
+    patience: float  # how many times as long as people tolerate an answer may take before it counts as costlier
     service_cost_points: float  # the points of half the cost for a service
     usual_cost_points: float  # the points of half the cost where cost is not what was asked for
     cost_points: float  # points that half the cost is worth as evidence
@@ -35,7 +35,7 @@ class Objective(Struct, frozen=True):
     around_usd_per_hour: float  # what surrounds rented GPUs, where evidence is weighed
     at_once_ms: float  # an answer sooner than this is no better, where cost counts beside speed; 0 where it does not
     guide_cost_ratio: float  # what the cards that a guide names may cost beside a faster plan of equal standing
-    guide_price_ratio: float  # what those cards may cost beside an equal of no worse a balance that bears as much
+    guide_price_ratio: float  # what those cards may cost beside an equal of no worse a balance that sustains as much
     guide_time_ratio: float  # how much later their answers may come than those of an equal that hardly costs more
     guide_least_saving: float  # by how many dollars an hour that equal costs less
     guide_hour_share: float  # share by which an hour of that plan may cost more without such a multiple
@@ -61,7 +61,7 @@ class Objective(Struct, frozen=True):
 
         A job that is shared among twice the GPUs costs the same and ends sooner: that alone is no gain. A service costs
         as many times more by the month as it has GPUs, which is enough where cost counts. What half its cost is worth
-        as evidence is told apart: that of a job holds what surrounds the GPUs for as long as the job takes.
+        as evidence is distinguished: that of a job holds what surrounds the GPUs for as long as the job takes.
         """
         if job or not self.cost_exponent:
             return self
@@ -159,7 +159,7 @@ class Preferences:
 
 
 def cost_points(cost: Numbers, cheapest: float | None, weight: float) -> Numbers:
-    """``weight x log2(cheapest / cost)``; NaN where it cannot be told. An unknown cost is given as what is feared."""
+    """``weight x log2(cheapest / cost)``; NaN where it is not known. An unknown cost is given as what is feared."""
     if not cheapest or cheapest < 0:
         return np.full(len(cost), np.nan)
     return -weight * np.log2(np.where(cost > 0, cost, np.nan) / cheapest)

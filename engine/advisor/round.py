@@ -21,9 +21,9 @@ from whichgpu.engine.advisor.survey import (
     beside_others,
     is_job,
     measures_among,
-    objective_claims,
+    objective_candidates,
     spread,
-    survey_claims,
+    survey_candidates,
 )
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.core import Codes, Facts, FactTable, OnDemand, Value, number
@@ -62,8 +62,8 @@ def run_round(
     alive, rejected = np.flatnonzero(~rejecting.fires), np.flatnonzero(rejecting.fires)
     survivors, seen = table.take(alive), facts.take(alive)
     measures = measures_among(survivors, intake.facts, objective, knowledge.highest_usd_per_gpu_hour)
-    claims = {**survey_claims(survivors, measures), **objective_claims(objective)}
-    survey = stages.survey.run({}, extra=claims, before=intake)
+    candidates = {**survey_candidates(survivors, measures), **objective_candidates(objective)}
+    survey = stages.survey.run({}, extra=candidates, before=intake)
     ends = spread(measures)
     beside = beside_others(measures, ends)
     seen.add(beside)

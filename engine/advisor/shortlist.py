@@ -43,7 +43,7 @@ def alternatives(surviving: PlanTable, scores: Numbers, first: int) -> list[int]
     """
     if not len(surviving):
         return []
-    # What has only a guessed price nobody could order.
+    # What has only a guessed price cannot be ordered.
     guessed = surviving.yes("plan.assumed_price") & ~surviving.yes("plan.named")
     near = (scores >= scores[first] - FARTHEST_ALTERNATIVE) & (~guessed | guessed[0])
     near[0] = False

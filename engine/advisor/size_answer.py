@@ -8,7 +8,7 @@ from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.answer.plans import memory_dict, parallelism_dict, speed_dict, support_dict
 from whichgpu.engine.advisor.intake import Workload, unknown_gpu
 from whichgpu.engine.core import InputError, Problem, json_value
-from whichgpu.engine.plans import FitSuggestions, Step, fit_suggestions_of
+from whichgpu.engine.plans import FitStep, FitSuggestions, fit_suggestions_of
 from whichgpu.engine.sizing import granted_of
 
 
@@ -74,16 +74,16 @@ def _suggestions_dict(suggestions: FitSuggestions) -> answer_types.FitSuggestion
     }
 
 
-def _step_dict(step: Step) -> answer_types.FitChange:
+def _step_dict(step: FitStep) -> answer_types.FitChange:
     return {
-        "change": step.remedy.id,
-        "says": step.remedy.says,
-        "facts": step.remedy.facts,
+        "change": step.change.id,
+        "says": step.change.says,
+        "facts": step.change.facts,
         "per_gpu_gb": step.per_gpu_gb,
         "fits": step.fits,
         "speed_ratio": step.speed_ratio,
-        "costs": step.remedy.costs,
-        "source": step.remedy.source,
+        "costs": step.change.costs,
+        "source": step.change.source,
     }
 
 

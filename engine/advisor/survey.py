@@ -30,9 +30,9 @@ class Measures(Struct, frozen=True):
     of work no cheaper, nor does hardware that is said to be busy for a share of its time and would be so for less
     (docs/decisions/0136). ``weighed_cost`` adds what surrounds rented GPUs, for the weighing of evidence; where no
     price is known it is that of the highest rate of the whole price list (docs/decisions/0006), which does not depend
-    on the other plans. ``felt_time`` takes an answer that is there at once for one that is there a little later, where
-    cost counts beside it (docs/decisions/0043). ``lateness`` takes an answer that comes later than people bear, where
-    nobody states a target, for one that costs as many times more (docs/decisions/0077).
+    on the other plans. ``perceived_time`` takes an answer that is there at once for one that is there a little later,
+    where cost counts beside it (docs/decisions/0043). ``lateness`` takes an answer that comes later than people
+    tolerate, where no target is stated, for one that costs as many times more (docs/decisions/0077).
     """
 
     cost: float | None
@@ -40,11 +40,11 @@ class Measures(Struct, frozen=True):
     weighed_cost: float | None = None
     weighed_time: float | None = None  # raised by what twice as many GPUs have to bring
     usd_per_hour: float | None = None  # of a job whose length is not known: its cost is then that of a piece of work
-    felt_time: float | None = None  # time as merit counts it
-    lateness: float | None = 1.0  # how many times the cost counts, for an answer that comes later than people bear
+    perceived_time: float | None = None  # time as merit counts it
+    lateness: float | None = 1.0  # how many times the cost counts, for an answer that comes later than people tolerate
 
     @property
-    def felt_cost(self) -> float | None:
+    def perceived_cost(self) -> float | None:
         """Cost as merit counts it."""
         return None if self.cost is None else self.cost * (self.lateness or 1.0)
 
@@ -72,11 +72,11 @@ class MeasureColumns(Struct, frozen=True):
     weighed_cost: Any
     weighed_time: Any
     usd_per_hour: Any
-    felt_time: Any
+    perceived_time: Any
     lateness: Any
 
     @property
-    def felt_cost(self) -> Any:
+    def perceived_cost(self) -> Any:
         """Cost as merit counts it."""
         return self.cost * self.lateness
 
@@ -158,7 +158,7 @@ def measures_of(
         highest_usd_per_gpu_hour: the highest rate of the price list, for a plan whose price is not known.
         stands_idle: hardware is bought, and nothing is said of how busy it is.
         busy: the share of its time that it is said to be busy.
-        rate_stated: how many requests come is stated. Of a load that nobody states speed is how much of it is borne.
+        rate_stated: how many requests come is stated. Of a load that is not stated speed is how much of it is served.
         tried_out: somebody tries things out: hours are paid for in which he thinks, and evidence weighs their price.
         comes_every: ``work_comes_every`` of other plans than these.
     """
@@ -168,19 +168,19 @@ def measures_of(
     if not job:
         latency = table.numbers("plan.latency_mean_ms")
         time = np.where(latency > 0, latency, time)
-    felt_time = time
+    perceived_time = time
     if rate_stated and not job:
-        felt_time = np.where(latency > 0, np.maximum(time, objective.at_once_ms), time)
+        perceived_time = np.where(latency > 0, np.maximum(time, objective.at_once_ms), time)
     around = objective.around_usd_per_hour
     weighed_cost = np.where(np.isnan(hourly), highest_usd_per_gpu_hour * count, hourly) + around
-    weighed_time = felt_time * objective.gain_of_doubling ** np.log2(count)
+    weighed_time = perceived_time * objective.gain_of_doubling ** np.log2(count)
     unknown = np.full(len(table), np.nan)
     if not job:
         monthly = table.numbers("plan.usd_per_month")
         cost = np.where(np.isnan(monthly), hourly, monthly)
         late = table.numbers("plan.lateness") / objective.patience if objective.cost_exponent else unknown
         lateness = np.fmax(late, 1.0)
-        return MeasureColumns(cost, time, weighed_cost * lateness, weighed_time, unknown, felt_time, lateness)
+        return MeasureColumns(cost, time, weighed_cost * lateness, weighed_time, unknown, perceived_time, lateness)
     timed = ~np.isnan(time)
     if comes_every is None and not by_run:
         comes_every = work_comes_every(table, stands_idle=stands_idle, busy=busy)
@@ -191,7 +191,7 @@ def measures_of(
         weighed_cost if tried_out and not by_run else weighed_cost * length,
         weighed_time,
         unknown if by_run else np.where(timed, hourly, np.nan),
-        felt_time,
+        perceived_time,
         np.ones(len(table)),
     )
 
@@ -314,7 +314,7 @@ def _above_zero(column: Numbers) -> NumberColumn:
     return NumberColumn(np.where(column > 0, column, np.nan))
 
 
-def objective_claims(objective: Objective) -> dict[str, list[FactCandidate]]:
+def objective_candidates(objective: Objective) -> dict[str, list[FactCandidate]]:
     """Whether the user said what matters most, as a fact that rules on plans may read."""
     formula = "whether the user said what matters most"
     return {
@@ -324,7 +324,7 @@ def objective_claims(objective: Objective) -> dict[str, list[FactCandidate]]:
     }
 
 
-def survey_claims(plans: Sequence[Plan], measures: MeasureColumns) -> dict[str, list[FactCandidate]]:
+def survey_candidates(plans: Sequence[Plan], measures: MeasureColumns) -> dict[str, list[FactCandidate]]:
     """Workload-scope facts over the surviving plans and what each measures, sized ones only where fitting is meant."""
     table = PlanTable.of(plans)
     values: dict[str, tuple[Value, str]] = {"surviving_plans": (len(table), "plans that no rule rejects")}
@@ -345,11 +345,11 @@ def survey_claims(plans: Sequence[Plan], measures: MeasureColumns) -> dict[str, 
     owned = table.yes("plan.owned")
     if owned.any():
         values["owned_plan_qualifies"] = (True, "whether a plan on hardware that is owned survives")
-        # Who waits longer than people bear pays for it, on hardware that is there as on any other.
-        least_owned = _least(measures.felt_cost[owned])
+        # Who waits longer than people tolerate pays for it, on hardware that is there as on any other.
+        least_owned = _least(measures.perceived_cost[owned])
         rented = table.yes("plan.offered") & ~owned & ~table.yes("plan.bought")
-        # What nobody offers in that shape cannot undercut anything.
-        least_rented = _least(measures.felt_cost[rented & ~table.yes("plan.assumed_price")])
+        # What no provider offers in that shape cannot undercut anything.
+        least_rented = _least(measures.perceived_cost[rented & ~table.yes("plan.assumed_price")])
         values["renting_undercuts_owned"] = (
             least_owned is not None and least_rented is not None and least_rented < least_owned,
             "whether the cheapest rented plan costs less than the cheapest on hardware that is owned, lateness counted",

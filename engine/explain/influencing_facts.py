@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from whichgpu.engine.advisor import Advisor, Judged, Outcome, PlanRound, Probed, loss_of
 from whichgpu.engine.core import registered
 from whichgpu.engine.interview import Watched
-from whichgpu.engine.plans import BEARABLE, TARGETS
+from whichgpu.engine.plans import TARGETS, TOLERABLE
 from whichgpu.engine.rules import Fallback, Points, Rule, evaluate, facts_read
 
 
@@ -60,7 +60,7 @@ def _decided_at_loss(advisor: Advisor, outcome: Outcome, gpus: frozenset[str]) -
     if loss.kind in ("guide_cards", "guide_counts", "larger", "merit"):
         read.add("objective")
     elif loss.kind == "late":
-        read |= {"serving_mode", "objective", *BEARABLE, *TARGETS}
+        read |= {"serving_mode", "objective", *TOLERABLE, *TARGETS}
     elif loss.kind == "room":
         read |= {*TARGETS, "objective"} & outcome.intake.facts.keys()
     return frozenset(read)

@@ -56,7 +56,7 @@ class _Made(Struct, frozen=True):
 class _Rejected(Struct, frozen=True):
     """Rounds in which the same plans were rejected, by what the prefer rules make of the workload."""
 
-    claims: dict[str, list[FactCandidate]]  # of the survey
+    candidates: dict[str, list[FactCandidate]]  # of the survey
     rounds: dict[Signature, PlanRound]
 
 
@@ -129,7 +129,7 @@ class ProbingContext(DecisionContext, frozen=True):
         facts = intake.facts
         key = (id(planned.alike), objective, compared_by(facts), kept.deriving.of(facts), kept.rejecting.of(facts))
         known = kept.rejected.get(key)
-        survey = self.stages.survey.run({}, extra=known.claims, before=intake) if known else None
+        survey = self.stages.survey.run({}, extra=known.candidates, before=intake) if known else None
         if known and survey and (same := known.rounds.get(kept.preferring.of(survey.facts))):
             found = replace(same, survey=survey)
             if planned.own is not planned.alike:
@@ -139,7 +139,7 @@ class ProbingContext(DecisionContext, frozen=True):
             if planned.own is not planned.alike:
                 return found
             if known is None:
-                known = kept.rejected[key] = _Rejected(_claims(intake, found.survey), {})
+                known = kept.rejected[key] = _Rejected(_candidates(intake, found.survey), {})
             known.rounds[kept.preferring.of(found.survey.facts)] = found
         if planned.exactly or _bands_hold(found, planned, maker):
             return found
@@ -254,7 +254,7 @@ def _alike(one: Facts, other: Facts, names: Iterable[str]) -> bool:
     return all(one.get(name) == other.get(name) for name in names)
 
 
-def _claims(before: ResolvedFacts, survey: ResolvedFacts) -> dict[str, list[FactCandidate]]:
+def _candidates(before: ResolvedFacts, survey: ResolvedFacts) -> dict[str, list[FactCandidate]]:
     """What was computed of the surviving plans: rules on them derive the rest anew."""
     added = (fact for name, fact in survey.resolved.items() if name not in before.resolved)
     return {fact.name: [fact.candidate] for fact in added if fact.candidate.origin != "derived"}

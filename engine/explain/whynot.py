@@ -24,7 +24,7 @@ from whichgpu.engine.explain.evidence import gather
 from whichgpu.engine.explain.influencing_facts import best_of, influencing_facts
 from whichgpu.engine.explain.nearest import WHY_NOT_DECISIONS, Search, nearest_changes
 from whichgpu.engine.explain.rerun import WhatIfSearch
-from whichgpu.engine.plans import NOT_TO_BE_HAD
+from whichgpu.engine.plans import NOT_AVAILABLE
 from whichgpu.engine.records import decide_again, recorded_moment, unstated_objective
 
 
@@ -161,7 +161,7 @@ def _says(
             return f"it does the job, but {named(best)} is not the answer: {text}"
     reasons = [advisor.knowledge.gpus[gpu].not_plannable_because for gpu in sorted(gpus)]
     if gpus.isdisjoint(advisor.knowledge.priced_ids) and "gpu_candidates" not in outcome.intake.facts:
-        reasons.append(NOT_TO_BE_HAD)
+        reasons.append(NOT_AVAILABLE)
     given = outcome.intake.facts.keys() & {"gpu_candidates", "gpu_excluded", "vendor_preference"}
     wish = f"what was stated leaves it out: {', '.join(sorted(given))}" if given else "no plan was made with it"
     return next((reason for reason in reasons if reason), None) or wish

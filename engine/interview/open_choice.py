@@ -18,7 +18,7 @@ from whichgpu.engine.advisor import (
     first_by_evidence,
     is_job,
     run_round,
-    survey_claims,
+    survey_candidates,
 )
 from whichgpu.engine.core import Facts, Value, number
 from whichgpu.engine.interview.entrants import Comparer, Entrant, PossibleOutcome, WaitingRules, entrant_of, local_reads
@@ -203,7 +203,7 @@ def _surveyed(plan_round: PlanRound, rejecting: Mapping[str, frozenset[str]], op
     stay = np.array([name not in rejecting for name in plan_round.surviving.ids], np.bool_)
     sure = np.flatnonzero(stay)
     now, then = (
-        {name: claims[0].value for name, claims in survey_claims(plans, measured).items()}
+        {name: candidates[0].value for name, candidates in survey_candidates(plans, measured).items()}
         for plans, measured in (
             (plan_round.surviving, measures),
             (plan_round.surviving.take(sure), measures.take(sure)),

@@ -134,7 +134,7 @@ def _same(one: Numbers, other: Numbers) -> bool:
 
 def _same_but_for_scale(one: MeasureColumns, other: MeasureColumns) -> bool:
     """Whether costs and times are the same up to a factor that all plans share: choosing compares ratios alone."""
-    for figure in ("cost", "time", "weighed_cost", "weighed_time", "felt_time", "lateness"):
+    for figure in ("cost", "time", "weighed_cost", "weighed_time", "perceived_time", "lateness"):
         mine, theirs = getattr(one, figure), getattr(other, figure)
         if _same(mine, theirs):
             continue

@@ -70,7 +70,7 @@ class Scales:
         return least, most
 
     def _own_merits(self, judged: Judged) -> tuple[float, float]:
-        cost, time = judged.measures.felt_cost, judged.measures.felt_time
+        cost, time = judged.measures.perceived_cost, judged.measures.perceived_time
         costs = (cost, cost) if cost is not None else self._costs
         times = (time, time) if time is not None else self._times
         count = judged.ranked.plan.count
@@ -90,8 +90,8 @@ class Scales:
 
     def _unknown_times(self) -> tuple[float, float]:
         """What an unknown time counts as."""
-        known = [entry.measures.felt_time for entry in self.judged if entry.measures.felt_time is not None]
-        sure = [entry.measures.felt_time for entry in self._sure if entry.measures.felt_time is not None]
+        known = [entry.measures.perceived_time for entry in self.judged if entry.measures.perceived_time is not None]
+        sure = [entry.measures.perceived_time for entry in self._sure if entry.measures.perceived_time is not None]
         if not known:
             return 1.0, 1.0
         return (max(sure), max(known)) if sure else (min(1.0, *known), max(1.0, *known))

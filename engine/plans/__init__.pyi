@@ -1,7 +1,7 @@
 from .candidates import (
-    NOT_TO_BE_HAD as NOT_TO_BE_HAD,
+    NOT_AVAILABLE as NOT_AVAILABLE,
     candidate_plans as candidate_plans,
-    gpus_not_to_be_had as gpus_not_to_be_had,
+    gpus_not_available as gpus_not_available,
     gpus_to_plan as gpus_to_plan,
 )
 from .constants import PlanConstants as PlanConstants
@@ -46,8 +46,8 @@ from .costs.thresholds import (
 )
 from .costs.usage import usage_of as usage_of
 from .fit_suggestions import (
+    FitStep as FitStep,
     FitSuggestions as FitSuggestions,
-    Step as Step,
     fit_suggestions_of as fit_suggestions_of,
 )
 from .formulas import plan_formulas as plan_formulas, procurement_formulas as procurement_formulas
@@ -60,5 +60,5 @@ from .gate import (
 from .maker import PlanMaker as PlanMaker
 from .model import Plan as Plan
 from .table import PlanTable as PlanTable
-from .targets import BEARABLE as BEARABLE, TARGETS as TARGETS
+from .targets import TARGETS as TARGETS, TOLERABLE as TOLERABLE
 from .topology import fabric_of as fabric_of, ladder as ladder

@@ -72,7 +72,7 @@ def configurations_to_plan(maker: PlanMaker, gpus: Sequence[Gpu], asked: Mapping
 
 
 def _unsized(maker: PlanMaker, which: Ints, asked: Mapping[int, str], stated: int | None) -> Picks:
-    """One card of each GPU and the counts that rules ask for, where nobody knows what the job takes."""
+    """One card of each GPU and the counts that rules ask for, where it is not known what the job takes."""
     counts = {1: "one card"} | {count: f"asked by {by}" for count, by in asked.items()}
     picks = []
     for count, why in ({stated: "stated"} if stated else counts).items():
@@ -114,11 +114,11 @@ def _found(maker: PlanMaker, which: Ints, picks: Picks) -> Found:
 
 
 #: Why a GPU that plans could use is in none of them.
-NOT_TO_BE_HAD = "nobody was seen to rent it out or to sell it; name it in gpu_candidates to plan with it"
+NOT_AVAILABLE = "no provider was seen to rent it out or sell it; name it in gpu_candidates to plan with it"
 
 
-def gpus_not_to_be_had(facts: Facts, knowledge: Knowledge) -> list[Gpu]:
-    """The GPUs that ``gpus_to_plan`` leaves out because nobody was seen to rent them out or to sell them."""
+def gpus_not_available(facts: Facts, knowledge: Knowledge) -> list[Gpu]:
+    """The GPUs that ``gpus_to_plan`` leaves out because no provider was seen to rent them out or sell them."""
     if "gpu_candidates" in facts:
         return []
     out = {gpu.id for gpu in gpus_to_plan(facts, knowledge)} | _ids(facts, "gpu_excluded", knowledge)
@@ -128,8 +128,8 @@ def gpus_not_to_be_had(facts: Facts, knowledge: Knowledge) -> list[Gpu]:
 def gpus_to_plan(facts: Facts, knowledge: Knowledge) -> list[Gpu]:
     """Plannable GPUs, restricted and reduced as the user said; names may be ids, families or series.
 
-    Of GPUs that nobody was seen to rent out or sell, only those that the user names or has: no plan of the others could
-    be had.
+    Of GPUs that no provider was seen to rent out or sell, only those that the user names or has: no plan of the others
+    could be had.
     """
     if "gpu_candidates" in facts:
         named = _ids(facts, "gpu_candidates", knowledge)

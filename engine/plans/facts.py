@@ -57,11 +57,11 @@ def fact_columns(
     Args:
         found: the plans' GPUs, layouts, memory and speed.
         gpus: the table that they point to.
-        links: how copies of these GPUs are joined.
+        links: how several of these GPUs are joined.
         costs: of the plans.
         machines: servers that hold each plan; replicas may stand in smaller ones than the fabric allows.
         joined: GPUs of each that work as one.
-        training: whether weights change; replicas are copies that serve.
+        training: whether weights change; replicas are those that serve.
         precision: of the weights, or of the arithmetic in training.
         named: of each GPU of the table, whether the user named it; one False where none is named.
         meets_target: None where no target is stated.
@@ -150,7 +150,7 @@ def _speed(found: Found, goals: Goals) -> dict[str, Column]:
         if name in found.speed:
             promised[name] = _promised(found, goals, name)
             facts[fact] = NumberColumn(promised[name])
-    late = lateness(goals.bearable, map(promised.get, _JUDGED))
+    late = lateness(goals.tolerable, map(promised.get, _JUDGED))
     if late is not None:
         facts["plan.lateness"] = NumberColumn(late)
     if "latency_ms" in found.speed:

@@ -10,17 +10,17 @@ from whichgpu.engine.plans.layouts import columns_of
 from whichgpu.engine.plans.maker import PlanMaker
 from whichgpu.engine.plans.model import Plan
 from whichgpu.engine.plans.size_columns import rate as rate_of
-from whichgpu.engine.sizing import Layout, Remedy, estimate_memory, granted_of, remedies_of
+from whichgpu.engine.sizing import FitChange, Layout, estimate_memory, fit_changes_of, granted_of
 
 
 #: A change that saves less than this share of the memory is not worth naming.
 _WORTH = 0.01
 
 
-class Step(Struct, frozen=True):
+class FitStep(Struct, frozen=True):
     """A change as sized: memory per GPU with it alone, whether that fits, and the speed beside that without it."""
 
-    remedy: Remedy
+    change: FitChange
     per_gpu_gb: float
     fits: bool
     speed_ratio: float | None
@@ -30,8 +30,8 @@ class FitSuggestions(Struct, frozen=True):
     """Changes, cheapest first, for one GPU. ``together`` are the first ones that fit when made all at once."""
 
     gpu: Gpu
-    steps: tuple[Step, ...]
-    together: tuple[Step, ...]  # memory and speed with all changes up to this one; empty where one alone suffices
+    steps: tuple[FitStep, ...]
+    together: tuple[FitStep, ...]  # memory and speed with all changes up to this one; empty where one alone suffices
 
 
 def fit_suggestions_of(plan: Plan, maker: PlanMaker) -> FitSuggestions | None:
@@ -51,11 +51,11 @@ def fit_suggestions_of(plan: Plan, maker: PlanMaker) -> FitSuggestions | None:
     if base is None:
         return None
     steps = []
-    for remedy in remedies_of(maker.job, plan.layout):
-        step = _sized(remedy, maker, gpu, rate)
+    for change in fit_changes_of(maker.job, plan.layout):
+        step = _sized(change, maker, gpu, rate)
         if step is not None and step.per_gpu_gb <= base.per_gpu_gb * (1.0 - _WORTH):
             steps.append(step)
-    swift = [step for step in steps if step.remedy.id != "offload"]
+    swift = [step for step in steps if step.change.id != "offload"]
     alone = any(step.fits for step in swift)
     return FitSuggestions(gpu, tuple(steps), () if alone else _together(swift, maker, gpu, plan.layout, rate))
 
@@ -74,32 +74,34 @@ def _next_smaller(plan: Plan, maker: PlanMaker) -> Gpu | None:
     return min(smaller, key=lambda gpu: (-(gpu.usable_gb or 0.0), gpu.id), default=None)
 
 
-def _sized(remedy: Remedy, maker: PlanMaker, gpu: Gpu, rate: float | None) -> Step | None:
-    memory = estimate_memory(remedy.job, gpu, remedy.layout)
+def _sized(change: FitChange, maker: PlanMaker, gpu: Gpu, rate: float | None) -> FitStep | None:
+    memory = estimate_memory(change.job, gpu, change.layout)
     if memory is None or gpu.usable_gb is None:
         return None
-    changed = _rate(PlanMaker(remedy.job, maker.facts, maker.knowledge), gpu, remedy.layout)
+    changed = _rate(PlanMaker(change.job, maker.facts, maker.knowledge), gpu, change.layout)
     ratio = changed / rate if changed and rate else None
-    granted = granted_of(remedy.job, gpu)
-    return Step(remedy, memory.per_gpu_gb, granted is not None and memory.per_gpu_gb <= granted, ratio)
+    granted = granted_of(change.job, gpu)
+    return FitStep(change, memory.per_gpu_gb, granted is not None and memory.per_gpu_gb <= granted, ratio)
 
 
-def _together(steps: list[Step], maker: PlanMaker, gpu: Gpu, layout: Layout, rate: float | None) -> tuple[Step, ...]:
+def _together(
+    steps: list[FitStep], maker: PlanMaker, gpu: Gpu, layout: Layout, rate: float | None
+) -> tuple[FitStep, ...]:
     """Change upon change, cheapest first, until the job fits; empty where all of them are not enough."""
-    job, made = maker.job, list[Step]()
+    job, made = maker.job, list[FitStep]()
     before = float("inf")
-    for name in (step.remedy.id for step in steps):
-        remedy = next((found for found in remedies_of(job, layout) if found.id == name), None)
+    for name in (step.change.id for step in steps):
+        change = next((found for found in fit_changes_of(job, layout) if found.id == name), None)
         # An earlier change may have made this one pointless.
-        step = _sized(remedy, maker, gpu, rate) if remedy else None
-        if remedy is None or step is None or step.per_gpu_gb > before * (1.0 - _WORTH):
+        step = _sized(change, maker, gpu, rate) if change else None
+        if change is None or step is None or step.per_gpu_gb > before * (1.0 - _WORTH):
             continue
         # Four bits supersede eight, and adapters over four bits those over sixteen.
-        made = [one for one in made if not one.remedy.facts.keys() & remedy.facts.keys()]
+        made = [one for one in made if not one.change.facts.keys() & change.facts.keys()]
         made.append(step)
         if step.fits:
             return tuple(made)
-        job, layout, before = remedy.job, remedy.layout, step.per_gpu_gb
+        job, layout, before = change.job, change.layout, step.per_gpu_gb
     return ()
 
 

@@ -45,7 +45,7 @@ def procurement_formulas(facts: Facts, plan: Plan | None, owned_as: Gpu | None) 
     """The figures of renting and owning, and their bands, each with how it was made.
 
     Args:
-        facts: as they were settled.
+        facts: as they were resolved.
         plan: the recommended plan.
         owned_as: what would be bought in place of its GPU.
     """

@@ -30,7 +30,7 @@ def counts_in_time(sizes: PlanSizes, which: Ints, smallest: Ints) -> Iterator[Pi
     if not goals.stated:
         if sizes.job.kind != "pretraining" or not sizes.job.train_tokens:
             return
-        goals, why = goals._replace(hours=float(sizes.patience_hours)), "ends in bearable time"
+        goals, why = goals._replace(hours=float(sizes.patience_hours)), "ends in tolerable time"
     roomy = sizes.goals_with_room if sizes.goals.stated else goals
     fabrics, fabric = sizes.columns.fabrics, sizes.columns.links.fabric[which]
     place, count = np.arange(len(which)), smallest

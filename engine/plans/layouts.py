@@ -98,8 +98,8 @@ class Manner(NamedTuple):
     sizes: tuple[int, int, int]  # attention heads, key-value heads, layers
     stated: tuple[int | None, int | None, int | None]  # degrees: tensor, pipeline, data
     sharding: str | None  # as stated
-    sharded: str  # how training states are sharded where nobody states it
-    divides_optimizer: bool  # its states alone may be divided over copies, too: they are most of what training holds
+    sharded: str  # how training states are sharded where it is not stated
+    divides_optimizer: bool  # its states alone may be divided over replicas, too: they are most of what training holds
 
 
 def manner_of(job: Job) -> Manner:

@@ -25,7 +25,7 @@ from whichgpu.engine.sizing import (
 
 
 class LinkTable:
-    """What joins copies of each GPU, by its position.
+    """What joins several of each GPU, by its position.
 
     Many GPUs are joined alike: ``fabrics`` are the different ways, ``fabric`` the position of each GPU's among them.
     """

@@ -104,7 +104,7 @@ class PlanMaker(PlanSizes):
         spending = self._spending
         prices = (wishes_from_facts(self.facts), spending.quote_usd_h, spending.quoted) if priced else None
         owned = tuple(sorted(spending.owned.items()))
-        return self._workings.found((terms, self.goals, self.batch, self.afield, timed, owned, prices), search)
+        return self._cache.found((terms, self.goals, self.batch, self.afield, timed, owned, prices), search)
 
     def plan(self, gpu: Gpu, count: int, why: str, *, layout: Layout | None = None, timed: bool = True) -> Plan:
         """The whole plan of ``count`` GPUs, whether it fits or not.

@@ -64,7 +64,7 @@ class TimedRun(Struct, frozen=True):
 
 
 def timed_run(job: Job, facts: Facts, knowledge: Knowledge) -> TimedRun | None:
-    """The run that was timed: training whose length in tokens or steps nobody stated, on a GPU that is known."""
+    """The run that was timed: training whose length in tokens or steps is not stated, on a GPU that is known."""
     hours, name = facts.get("run_hours"), facts.get("current_gpu")
     if not job.training or job.train_tokens or job.train_steps or name is None:
         return None

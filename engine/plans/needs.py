@@ -128,7 +128,7 @@ class Needs:
         if not len(limit_gb):
             return np.zeros(0)
         serving = not self._job.training
-        if serving and not self._job.expert_parallel:  # One copy is like the others, and like one that is alone.
+        if serving and not self._job.expert_parallel:  # One replica is like the others, and like one that is alone.
             rows = rows._replace(data=np.ones_like(rows.data))
         _, first, which = np.unique(rows.codes, return_index=True, return_inverse=True)
         distinct = rows.take(first)

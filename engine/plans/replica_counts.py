@@ -1,4 +1,4 @@
-"""How many replicas of each split meet goals: gone to from what a copy bears, and halved down to the fewest."""
+"""How many replicas of each split meet goals: from the load that one sustains, and halved down to the fewest."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class Replicas(NamedTuple):
 def first_tries(sizes: PlanSizes, replicas: Replicas, most: Ints, wanted: Sequence[Goals]) -> Sequence[Ints | None]:
     """For each of some goals how many replicas to try first: 0 where none meets it; -1, or None, where it is not known.
 
-    It is known by what a copy bears in time of a stated rate, or of the requests in flight. The speed of that number
-    and of one less, by which it is seen to be the fewest, is computed for all goals in one go, as far as so many GPUs
-    may be had.
+    It is known by what a replica sustains in time of a stated rate, or of the requests in flight. The speed of that
+    number and of one less, by which it is seen to be the fewest, is computed for all goals in one go, as far as so many
+    GPUs may be had.
 
     Args:
         sizes: of the job.
@@ -59,20 +59,20 @@ def first_tries(sizes: PlanSizes, replicas: Replicas, most: Ints, wanted: Sequen
     # Several are linked as more are: some cards only in pairs.
     several = replicas.times(np.minimum(np.maximum(least, 2), top))
     limits = [goals.times for goals in wanted]
-    bearing = sizes.columns.borne_by_a_copy(replicas.gpu, several, replicas.room, limits)
-    if bearing is None:
+    sustained = sizes.columns.load_of_a_replica(replicas.gpu, several, replicas.room, limits)
+    if sustained is None:
         return [None for _ in wanted]
     tries, starts, known = list[Ints](), list[Ints](), list[Bools]()
-    for goals, in_time in zip(wanted, bearing.in_time, strict=True):
-        copies = np.ones(len(least))
+    for goals, in_time in zip(wanted, sustained.in_time, strict=True):
+        needed = np.ones(len(least))
         for asked, each in (
             (load, in_time),
-            (goals.qps, bearing.promised_per_s),
-            (goals.tokens_per_s, bearing.full_per_s * max(1, sizes.job.output_tokens)),
+            (goals.qps, sustained.promised_per_s),
+            (goals.tokens_per_s, sustained.full_per_s * max(1, sizes.job.output_tokens)),
         ):
             if asked is not None:  # A figure that is not known asks for nothing.
-                copies = np.fmax(copies, np.divide(asked, each, out=np.full(len(least), np.inf), where=each != 0))
-        number = np.where(np.isfinite(copies), np.ceil(copies), 0.0).astype(np.int64)
+                needed = np.fmax(needed, np.divide(asked, each, out=np.full(len(least), np.inf), where=each != 0))
+        number = np.where(np.isfinite(needed), np.ceil(needed), 0.0).astype(np.int64)
         # What is a little more than may be had is known no better than that.
         number = np.where(number <= top + np.maximum(1, top // 8), np.minimum(number, top), 0)
         known.append((number > 0) & known[0] if known else number > 0)
@@ -80,15 +80,15 @@ def first_tries(sizes: PlanSizes, replicas: Replicas, most: Ints, wanted: Sequen
         starts.append(least)
         least = np.maximum(least, np.where(known[0], _ordered(sizes, replicas, tries[0], top), 0))
     every = np.stack([*tries, *(number - 1 for number in tries), *starts])
-    told = np.tile(known, (3, 1)) | (every == replicas.least)  # Those that nothing is known of stand at the least.
-    which, row = np.nonzero(told & (every >= replicas.least) & (every <= top))
+    computed = np.tile(known, (3, 1)) | (every == replicas.least)  # Those that nothing is known of stand at the least.
+    which, row = np.nonzero(computed & (every >= replicas.least) & (every <= top))
     speed_of(sizes, replicas.take(row), every[which, row])
     unmet = [np.zeros_like(least), *(np.where(known[0], 0, -1) for _ in wanted[1:])]
-    return [np.where(told, number, none) for told, number, none in zip(known, tries, unmet, strict=True)]
+    return [np.where(reachable, number, none) for reachable, number, none in zip(known, tries, unmet, strict=True)]
 
 
 def _from_least(sizes: PlanSizes, replicas: Replicas, goals: Goals, first: Ints) -> Ints:
-    """The numbers to try first; the least where that does: a copy may be linked as several are not."""
+    """The numbers to try first; the least where that does: a replica may be linked as several are not."""
     start = np.where(first > 0, np.maximum(first, replicas.least), 0)
     row = np.flatnonzero(start != replicas.least)
     speed = speed_of(sizes, replicas.take(row), replicas.least[row])
@@ -116,8 +116,8 @@ def needed_replicas(sizes: PlanSizes, replicas: Replicas, most: Ints, goals: Goa
     least, top = replicas.least, most // replicas.layouts.width
     if not goals.stated:
         return least
-    # To the most at once for what people bear, as that often does not do either and ends the search.
-    unguided = partial(_fewest, sizes, goals=goals, leaps=goals is sizes.bearable, aims=sizes.rate_stated)
+    # To the most at once for what people tolerate, as that often does not do either and ends the search.
+    unguided = partial(_fewest, sizes, goals=goals, leaps=goals is sizes.tolerable, aims=sizes.rate_stated)
     if first is None:
         return _ordered(sizes, replicas, unguided(replicas, top, start=least), top)
     start = _from_least(sizes, replicas, goals, np.where(first <= top, np.maximum(first, 0), 0))
@@ -162,7 +162,7 @@ def _fewest(
         if rounds < ROUNDS and (searching & ~enough).any():
             more = _more(sizes, speed, number, start[row], top[row], slow, goals, leaps=leaps)
         # Between a number that is enough and one that is too few lies the fewest that is enough: most often the one
-        # that was gone to, as what a copy bears tells how many it takes.
+        # that was gone to, as the load of a replica tells how many it takes.
         aimed = searching & (aims and not leaps)
         middle = np.where(aimed, needed[row] - 1, (too_few[row] + needed[row]) // 2)
         between = np.where(needed[row] - too_few[row] > 1, middle, 0)
@@ -226,16 +226,16 @@ def _more(
     longer = np.maximum(number + 1, np.ceil(number * np.where(helps, factor, 0.0) * 0.999).astype(np.int64))
     further = np.where(leaps, most, np.minimum(number * 2, most))
     if sizes.rate is not None and not leaps:
-        # What each may be promised to bear in time tells how many copies it takes.
+        # What each may be promised to answer in time tells how many replicas it takes.
         known = speed["qps"] > 0
         enough = number * sizes.rate / np.where(known, speed["qps"], np.inf)
         enough = np.ceil(enough * 0.999).astype(np.int64)
-        if sizes.job.shape is None:  # Copies that share a queue bear more each by being more.
+        if sizes.job.shape is None:  # Replicas that share a queue sustain more each by being more.
             enough = np.minimum(enough, most)
         # Room asks for a little more than that.
         a_little = number + np.maximum(1, np.maximum(number - least, least // 8))
         further = np.where(enough > number, enough, np.minimum(a_little, most))
-        if not sizes.job.expert_parallel:  # Else copies get faster by being more.
+        if not sizes.job.expert_parallel:  # Else replicas get faster by being more.
             present = np.where(known, present, 0)
     faster = np.where(number < present, np.minimum(further, present), 0)
     more = np.where(slow, faster, np.where(helps, longer, 0))

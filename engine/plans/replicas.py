@@ -1,4 +1,4 @@
-"""How often a model that is served is copied: replicas of every width, as many as memory and load need, and more."""
+"""Replicas of a model that is served: of every width, as many as memory and load need, and more."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class _More(NamedTuple):
     """Numbers of replicas beyond those that the goals need; 0 where no number does."""
 
     roomy: Ints  # that meet the goals with room
-    patient: Ints  # that answer as soon as people bear
+    within_tolerance: Ints  # that answer within the time that people tolerate
 
 
 class _Served(NamedTuple):
     """Numbers of replicas beside what decides whether they are worth a plan, a row for each."""
 
     picks: Picks
-    good: Ints  # 1 where it meets the stated goals, as far as they are known, 2 with room; more where people bear it
+    good: Ints  # 1 where it meets the stated goals, as far as they are known, 2 with room; more within tolerable waits
     time: Floats  # of a request, or of a piece of work of a batch; NaN where it is not known
     rate: Floats
     kept: Bools  # worth a plan in any case
@@ -47,7 +47,7 @@ def serving(sizes: PlanSizes, which: Ints, smallest: Ints) -> Picks:
     """
     replicas = _replicas(sizes, which, smallest)
     limits = sizes.columns.fabrics.most[sizes.columns.links.fabric[replicas.gpu]]
-    wanted = (sizes.goals, sizes.goals_with_room, sizes.bearable)
+    wanted = (sizes.goals, sizes.goals_with_room, sizes.tolerable)
     tries = first_tries(sizes, replicas, limits, wanted)
     needed = needed_replicas(sizes, replicas, limits, sizes.goals, tries[0])
     if sizes.goals.stated and (sizes.afield or "gpu_candidates" in sizes.facts):
@@ -129,12 +129,12 @@ def _with_load(sizes: PlanSizes, replicas: Replicas, needed: Ints, asked_for: _M
     width, met = replicas.layouts.width, needed > 0
     first = np.where(met, needed, replicas.least)
     # Whole machines.
-    roomy, patient = (np.where(number > first, number, 0) for number in asked_for)
+    roomy, within_tolerance = (np.where(number > first, number, 0) for number in asked_for)
     asked = np.maximum(first, roomy)
     whole = fabrics.rounded_up(fabric, asked * width)
     whole = np.where(met & (whole > asked * width) & (whole % width == 0), whole // width, 0)
     # Doubled from either on: a looser target that fewer replicas meet then leaves whole machines among what is tried.
-    starts = np.column_stack([first, whole, roomy, patient])
+    starts = np.column_stack([first, whole, roomy, within_tolerance])
     inside = np.minimum(fabrics.node_gpus, fabrics.most)[fabric]
     doublings = max(0, int((inside // (first * width)).max(initial=0)).bit_length() - 1)
     numbers = starts[:, :, None] << np.arange(doublings + 1)
@@ -167,8 +167,8 @@ def _with_load(sizes: PlanSizes, replicas: Replicas, needed: Ints, asked_for: _M
     good = np.ones(len(row), np.int64)
     if sizes.goals.stated:
         good = (~missed(sizes.goals, speed)).astype(np.int64) + ~missed(sizes.goals_with_room, speed)
-    if sizes.bearable.stated:
-        good = good * 2 + ~missed(sizes.bearable, speed)
+    if sizes.tolerable.stated:
+        good = good * 2 + ~missed(sizes.tolerable, speed)
     picks = picks_of(found.place, layouts, np.where(met[row], why, alone))
     return _Served(picks, good, time, per_s, roomier | whole_machines).take(faster)
 

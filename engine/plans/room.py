@@ -1,6 +1,6 @@
 """Room beside a stated target: a number that somebody states is known to no better than a step of preferred numbers.
 
-Nobody knows a peak load or a bearable time to two percent, and no estimate is that exact. A target is met *with room*
+Nobody knows a peak load or a tolerable time to two percent, and no estimate is that exact. A target is met *with room*
 where it is met at the far end of its step of the series R40 of ISO 3 (forty steps to a factor of ten, six percent
 each): 40 requests a second at 41, 500 ms at 487. Targets of one step have the same far end, so that what has room
 beside one has it beside a target that is stated a little differently.
@@ -35,7 +35,7 @@ def with_room(goals: Goals, *, rate_stated: bool, work: float | None = None) -> 
     more = (_far_end(work, most=False) or 1.0) / work if work else 1.0
     hours = _far_end(goals.hours, most=True)
     return goals._replace(
-        borne=rate_stated,
+        judged_by_capacity=rate_stated,
         times=Targets(*(_far_end(limit, most=True) for limit in goals.times)),
         tokens_per_s=_far_end(goals.tokens_per_s, most=False),
         qps=_far_end(goals.qps, most=False),

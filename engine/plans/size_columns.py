@@ -18,7 +18,6 @@ from whichgpu.engine.plans.needs import Choices, Needs
 from whichgpu.engine.plans.topology import FabricTable
 from whichgpu.engine.sizing import (
     BATCHES_OF_A_STAGE,
-    Bearing,
     Bools,
     Floats,
     GpuTable,
@@ -28,6 +27,7 @@ from whichgpu.engine.sizing import (
     Layout,
     MemoryColumns,
     Split,
+    SustainedLoad,
     Targets,
     batch_of,
     card_columns,
@@ -57,7 +57,7 @@ class SizeColumns:
         Args:
             job: what runs.
             gpus: on what.
-            links: how copies of the same GPUs are joined.
+            links: how several of the same GPU are joined.
             needs: of the job.
             speed: of the job.
         """
@@ -100,8 +100,8 @@ class SizeColumns:
     def choices(self, which: Ints, counts: Ints) -> Choices:
         """All sensible layouts of counts of GPUs, whether they fit or not.
 
-        Adapters are split by layers only where neither copies nor shards fit, but for the frameworks that do so anyway.
-        The states of the optimizer alone are divided only where whole copies do not fit.
+        Adapters are split by layers only where neither replicas nor shards fit, or the framework does so anyway.
+        The states of the optimizer alone are divided only where whole replicas do not fit.
 
         Args:
             which: the GPU of each query, by its position.
@@ -111,13 +111,13 @@ class SizeColumns:
         if not (self._splits_last or self._divides_optimizer):
             return found
         fits = found.raised_gb <= self.limits_gb[which[found.query]]
-        copies, sharding = found.layouts.width == 1, found.layouts.sharding
+        replicas, sharding = found.layouts.width == 1, found.layouts.sharding
         kept = np.ones(len(fits), np.bool_)
         if self._splits_last:
-            kept &= copies | ~_held(found.query, copies & fits, len(counts))
+            kept &= replicas | ~_held(found.query, replicas & fits, len(counts))
         if self._divides_optimizer:
             divided = (sharding == OPTIMIZER_ALONE) & (found.layouts.pipeline == 1)
-            kept &= ~(divided & _held(found.query, copies & fits & (sharding == WHOLE), len(counts)))
+            kept &= ~(divided & _held(found.query, replicas & fits & (sharding == WHOLE), len(counts)))
         return found.take(kept)
 
     def fitting(self, which: Ints, counts: Ints) -> Choices:
@@ -162,7 +162,7 @@ class SizeColumns:
             asked = asked * np.where(layouts.width > 1, constants.worth_splitting.value, 1.0)
         return asked
 
-    def bearing(self, place: int, count: int, *, rate_stated: bool) -> Layout | None:
+    def layout_for_load(self, place: int, count: int, *, rate_stated: bool) -> Layout | None:
         """The layout that serves most of a stated load where the usual one does not serve all of it; else None.
 
         Of a rate: the first, by exchange, whose queue does not grow; where that of all of them does the one of the
@@ -182,8 +182,8 @@ class SizeColumns:
         room, speed = self.kept_speed.of(which, choices.layouts)
         usable = fits if fits.any() else room >= 1
         served = capacity(speed) if rate_stated else rate(speed)
-        if rate_stated and (bears := usable & (speed.get("overloaded", np.ones_like(served)) == 0)).any():
-            return choices.layouts.at(int(bears.argmax()))
+        if rate_stated and (sustains := usable & (speed.get("overloaded", np.ones_like(served)) == 0)).any():
+            return choices.layouts.at(int(sustains.argmax()))
         served = np.where(usable & (served > 0), served, 0.0)
         return choices.layouts.at(int(served.argmax())) if served.any() else None
 
@@ -218,7 +218,7 @@ class SizeColumns:
         return Sped(room, _completed(found, len(which)))
 
     def _known_room(self, which: Ints, layouts: Layouts, room: Floats | None) -> Floats:
-        """The largest batch that fits; where copies share their experts what one holds hangs on the others."""
+        """The largest batch that fits; where replicas share their experts what one holds hangs on the others."""
         if room is not None and (self.job.training or not self.job.expert_parallel):
             return room
         return self.room(which, layouts) if self.room_matters and len(which) else np.full(len(which), np.nan)
@@ -227,9 +227,11 @@ class SizeColumns:
         context, small = card_columns(self.gpus)
         return self.links.split(which, layouts.rows(self.batch(room, layouts), context[which], small[which]))
 
-    def borne_by_a_copy(self, which: Ints, layouts: Layouts, room: Floats, limits: Sequence[Targets]) -> Bearing | None:
-        """What a copy of each plan bears within limits on its times; None where that hangs on how many there are."""
-        return self.of_job.bearing(self.gpus, which, self._split(which, layouts, room), room, limits)
+    def load_of_a_replica(
+        self, which: Ints, layouts: Layouts, room: Floats, limits: Sequence[Targets]
+    ) -> SustainedLoad | None:
+        """The load that a replica sustains within limits on its times; None where that hangs on how many there are."""
+        return self.of_job.sustained_load(self.gpus, which, self._split(which, layouts, room), room, limits)
 
     @property
     def room_matters(self) -> bool:
@@ -274,7 +276,7 @@ class SizeColumns:
         bound = 2 ** max(0, round(math.log2(bound)))
         known = room > 0
         most = np.minimum(np.where(known, room, 1), bound)
-        if job.global_batch:  # What a run takes for all its steps is told by what each rank has of one.
+        if job.global_batch:  # What a run takes for all its steps is known by what each rank has of one.
             counted = job.train_steps and not job.train_tokens
             shared = self._share_of_a_step(job.global_batch, layouts) if counted else job.global_batch
             most = np.minimum(most, shared)

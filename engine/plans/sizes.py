@@ -17,9 +17,9 @@ from whichgpu.engine.plans.layouts import Layouts, columns_of
 from whichgpu.engine.plans.measured import timed_run
 from whichgpu.engine.plans.room import with_room
 from whichgpu.engine.plans.size_columns import SizeColumns, Usual
+from whichgpu.engine.plans.sizing_cache import Terms, sizing_cache_of
 from whichgpu.engine.plans.targets import Goals, goals_of
 from whichgpu.engine.plans.topology import Fabric, fabric_of
-from whichgpu.engine.plans.workings import Terms, workings_of
 from whichgpu.engine.sizing import (
     Bools,
     Figure,
@@ -65,14 +65,14 @@ class PlanSizes:
         self.load_stated = self.rate_stated or not demand.capacity
         work = (job.train_tokens or job.train_steps) if job.training else None
         self.goals_with_room = with_room(self.goals, rate_stated=self.rate_stated, work=work)
-        self.bearable = Goals(self.goals.bearable, None, None, None, self.goals.percentile)
-        self._workings = workings_of(knowledge, Terms(job, demand, self._desk, margin=self._margin))
+        self.tolerable = Goals(self.goals.tolerable, None, None, None, self.goals.percentile)
+        self._cache = sizing_cache_of(knowledge, Terms(job, demand, self._desk, margin=self._margin))
         self._layouts: dict[tuple[str, int], Layout] = {}
 
     @property
     def columns(self) -> SizeColumns:
         """Memory, fit and speed of the GPUs of the catalogue as columns."""
-        return self._workings.columns
+        return self._cache.columns
 
     @property
     def split_stated(self) -> bool:
@@ -95,7 +95,7 @@ class PlanSizes:
         return self._constants.patience_hours.value
 
     def fabric(self, gpu: Gpu) -> Fabric:
-        """How copies of a GPU are joined in this case."""
+        """How several of a GPU are joined in this case."""
         return fabric_of(gpu, desk=self._desk)
 
     def most_gpus(self, gpu: Gpu) -> int:
@@ -109,26 +109,26 @@ class PlanSizes:
 
     def smallest_count(self, gpu: Gpu) -> int | None:
         """The smallest count of those worth trying that fits; None where none does or memory is not known."""
-        workings, place = self._workings.of(gpu)
-        return int(workings.columns.smallest[place]) or None
+        results, place = self._cache.of(gpu)
+        return int(results.columns.smallest[place]) or None
 
     def fitting(self, gpu: Gpu, count: int) -> tuple[Layout, ...]:
         """All layouts of a count that fit, least exchange first."""
-        workings, place = self._workings.of(gpu)
-        return tuple(workings.columns.fitting(np.array([place]), np.array([count])).layouts.each())
+        results, place = self._cache.of(gpu)
+        return tuple(results.columns.fitting(np.array([place]), np.array([count])).layouts.each())
 
     def layout(self, gpu: Gpu, count: int) -> Layout:
-        """The layout for a count, whether it fits or not: the usual one of ``SizeColumns``, or what bears more load."""
+        """The layout for a count, whether it fits or not: the usual of ``SizeColumns``, or that for the load."""
         key = (gpu.id, count)
         if key not in self._layouts:
-            workings, place = self._workings.of(gpu)
+            results, place = self._cache.of(gpu)
             found = Layout(data=count)
             if self.job.sized:
-                columns = workings.columns
-                bearing = None
+                columns = results.columns
+                for_load = None
                 if self.load_stated and not self.job.training:
-                    bearing = columns.bearing(place, count, rate_stated=self.rate_stated)
-                found = bearing or columns.usual(np.array([place]), np.array([count])).layouts.each()[0]
+                    for_load = columns.layout_for_load(place, count, rate_stated=self.rate_stated)
+                found = for_load or columns.usual(np.array([place]), np.array([count])).layouts.each()[0]
             self._layouts[key] = found
         return self._layouts[key]
 
@@ -162,8 +162,8 @@ class PlanSizes:
 
     def columns_with(self, gpu: Gpu) -> tuple[SizeColumns, int]:
         """Columns that hold a GPU, of the catalogue or not, and its position there."""
-        workings, place = self._workings.of(gpu)
-        return workings.columns, place
+        results, place = self._cache.of(gpu)
+        return results.columns, place
 
     def found(
         self, columns: SizeColumns, gpu: Ints, layouts: Layouts, usual: Layouts, why: tuple[str, ...], timed: Bools
@@ -206,30 +206,30 @@ class PlanSizes:
             return None
         if self._timed is not None:
             values.pop("hours", None)  # They are those of the run that was timed, which says what they are made of.
-        workings, _ = self._workings.of(gpu)
-        batch = int(workings.columns.batch(found.room[row : row + 1], columns_of([layout]))[0])
+        results, _ = self._cache.of(gpu)
+        batch = int(results.columns.batch(found.room[row : row + 1], columns_of([layout]))[0])
 
         @cache
         def build() -> dict[str, Figure]:
             slow, fast = ends.speeds(row)
             link = self.fabric(gpu).link_of(layout.count)
-            return workings.columns.of_job.figures(values, slow, fast, gpu, layout, link, batch)
+            return results.columns.of_job.figures(values, slow, fast, gpu, layout, link, batch)
 
         if self._timed is None:
             return SpeedEstimate(values, build)
         return self._timed.elsewhere(SpeedEstimate(values, build), self._speed_in_use(self._timed.gpu))
 
     def _estimated_speed(self, gpu: Gpu, layout: Layout) -> tuple[SpeedEstimate | None, int | None]:
-        workings, place = self._workings.of(gpu)
+        results, place = self._cache.of(gpu)
         key = gpu.id, layout
-        if key not in workings.speeds:
+        if key not in results.speeds:
             which, layouts = np.array([place]), columns_of([layout])
-            room = workings.columns.room(which, layouts)
-            (values,) = rows_of_values(workings.columns.speed(which, layouts, room))
+            room = results.columns.room(which, layouts)
+            (values,) = rows_of_values(results.columns.speed(which, layouts, room))
             most = None if math.isnan(room[0]) else int(room[0])
             estimate = SpeedEstimate(values, partial(self._figures, gpu, layout, most)) if values else None
-            workings.speeds[key] = estimate, most
-        return workings.speeds[key]
+            results.speeds[key] = estimate, most
+        return results.speeds[key]
 
     def _figures(self, gpu: Gpu, layout: Layout, room: int | None) -> dict[str, Figure]:
         fabric, count = self.fabric(gpu), layout.count

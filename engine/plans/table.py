@@ -20,7 +20,7 @@ class PlanTable(OnDemand[Plan]):
         gpus: of the plans.
         facts: the facts of the plans; where the table shares those of GPUs, rules read these too.
         make: the whole plan of a row; asked once for each.
-        doubtful: rows whose figures cannot be told to be possible without a closer look; all, if None.
+        doubtful: rows whose figures cannot be known to be possible without a closer look; all, if None.
     """
 
     def __init__(

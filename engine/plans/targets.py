@@ -15,8 +15,8 @@ from whichgpu.engine.sizing import PERCENTILE, Job, Targets, at_percentile, targ
 #: The facts that state what a plan is asked to reach.
 TARGETS = ("ttft_slo_ms", "tpot_slo_ms", "latency_slo_ms", "min_tokens_per_s", "peak_qps", "deadline_hours")
 
-#: The facts that say how long people bear to wait: for the first token, for each further one, and for the whole answer.
-BEARABLE = ("ttft_bearable_ms", "tpot_bearable_ms", "latency_bearable_ms")
+#: The facts that state tolerable waits: for the first token, for each further one, and for the whole answer.
+TOLERABLE = ("ttft_bearable_ms", "tpot_bearable_ms", "latency_bearable_ms")
 
 
 class Goals(NamedTuple):
@@ -27,8 +27,8 @@ class Goals(NamedTuple):
     qps: float | None
     hours: float | None
     percentile: float = PERCENTILE  # at which the times are judged
-    borne: bool = False  # tokens are judged by what a plan can bear: of a stated load it gives no more than are asked
-    bearable: Targets = Targets(None, None, None)  # what people bear to wait, where nobody states a target of time
+    judged_by_capacity: bool = False  # of tokens: of a stated load a plan gives no more than are asked
+    tolerable: Targets = Targets(None, None, None)  # waits that people tolerate, where no target of time is stated
 
     @property
     def stated(self) -> bool:
@@ -47,26 +47,26 @@ def goals_of(job: Job, facts: Facts, *, timed: bool = False) -> Goals:
         return Goals(Targets(None, None, None), number(facts, "min_tokens_per_s"), None, hours)
     percentile = number(facts, "slo_percentile") or PERCENTILE
     rates = number(facts, "min_tokens_per_s"), number(facts, "peak_qps")
-    return Goals(targets_of(facts), *rates, None, percentile, bearable=bearable_of(facts))
+    return Goals(targets_of(facts), *rates, None, percentile, tolerable=tolerable_of(facts))
 
 
-def bearable_of(facts: Facts) -> Targets:
-    """The times that people bear to wait, as stated or assumed. They are no limits: what takes longer costs more."""
-    return Targets(*(number(facts, name) for name in BEARABLE))
+def tolerable_of(facts: Facts) -> Targets:
+    """The waits that people tolerate, as stated or assumed. They are no limits: what takes longer costs more."""
+    return Targets(*(number(facts, name) for name in TOLERABLE))
 
 
-def lateness(bearable: Targets, times: Iterable[Any]) -> Any:
-    """How many times as long an answer takes as people bear, by the time that is worst; below 1 where none is longer.
+def lateness(tolerable: Targets, times: Iterable[Any]) -> Any:
+    """How many times a tolerable wait an answer takes, by the time that is worst; below 1 where none is longer.
 
     Args:
-        bearable: what people bear.
+        tolerable: what people tolerate.
         times: the times to the first token, for each further one and of the whole answer, None where there is none.
 
     Returns:
-        None where nothing that is known is held against what people bear.
+        None where nothing that is known is held against what people tolerate.
     """
     worst: Any = None
-    for most, time in zip(bearable, times, strict=True):
+    for most, time in zip(tolerable, times, strict=True):
         if most is not None and time is not None:
             worst = time / most if worst is None else np.fmax(worst, time / most)
     return worst
@@ -136,7 +136,7 @@ def judged(goals: Goals, values: Mapping[str, Any], name: str) -> Any:
     if name.endswith("_ms"):
         return at_percentile(values, name, goals.percentile)
     if name == "tokens_per_s":  # Of an encoder those that it reads.
-        served = values.get("capacity_tokens_per_s" if goals.borne else name, values.get(name, math.nan))
+        served = values.get("capacity_tokens_per_s" if goals.judged_by_capacity else name, values.get(name, math.nan))
         return values.get("input_tokens_per_s", served)
     return values.get(name, math.nan)
 

@@ -21,7 +21,7 @@ _DESK = frozenset({"consumer", "professional", "edge"})
 
 
 class Fabric(NamedTuple):
-    """What of a GPU's record decides how copies of it are joined."""
+    """What of a GPU's record decides how several of it are joined."""
 
     link: str
     domain: int  # GPUs that the link joins

@@ -11,7 +11,7 @@ from .demand import (
     demand_of as demand_of,
     targets_of as targets_of,
 )
-from .fit_changes import Remedy as Remedy, remedies_of as remedies_of
+from .fit_changes import FitChange as FitChange, fit_changes_of as fit_changes_of
 from .gpu_table import GpuTable as GpuTable
 from .intake import job_from_facts as job_from_facts
 from .job import Assumed as Assumed, Job as Job
@@ -42,7 +42,7 @@ from .rows import (
     ceiling as ceiling,
     rows_of as rows_of,
 )
-from .serving_load import Bearing as Bearing
+from .serving_load import SustainedLoad as SustainedLoad
 from .serving_reserve import PIPELINE_SHARE as PIPELINE_SHARE
 from .sharing import expert_sharers as expert_sharers
 from .speed import JobSpeed as JobSpeed, rows_of_values as rows_of_values

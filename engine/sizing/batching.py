@@ -9,13 +9,13 @@ Triton, text-embeddings-inference and ONNX servers do without a delay). With ``s
     closed loop:  time = the longer of service(in flight) + overhead and in flight / capacity
     in flight = requests per second x mean time                                          (Little's law)
 
-Where c copies take requests from one queue, whoever comes waits only if all of them are at work, in
+Where c replicas take requests from one queue, whoever comes waits only if all of them are at work, in
 u^(sqrt(2 (c + 1)) - 1) of all cases (Sakasegawa, "An approximation formula Lq = a rho^b / (1 - rho)", 1977), and for a
 c-th of the time.
 
 The wait is what is left of the batch on the way, and the M/D/1 queue of a server that does ``capacity`` a second. Where
 batches bring nothing, as ``service`` grows with b, their sum is the M/D/1 wait itself (Kleinrock, Queueing Systems I).
-Nobody waits longer than a batch for the one on the way; the tail of the queue falls off as an exponential.
+No request waits longer than a batch for the one on the way; the tail of the queue falls off as an exponential.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from whichgpu.engine.sizing.speed_constants import speed_constants
 
 
 class BatchServer(NamedTuple):
-    """One copy of a network, a row for each plan."""
+    """One replica of a network, a row for each plan."""
 
     service: Callable[[Any], Any]  # seconds of a batch of so many requests, 1 or more
     most: Any  # requests of the largest batch
     overhead_s: float = 0.0  # that a request spends outside the network
-    sharing: Any = 1  # copies that take requests from one queue; 1 where each has its own
+    sharing: Any = 1  # replicas that take requests from one queue; 1 where each has its own
 
     @property
     def capacity(self) -> Any:
@@ -65,7 +65,7 @@ def opened_batches(server: BatchServer, rate: Any, burst: float) -> Waits:
     """Times while ``rate`` requests a second come; near capacity as long as a queue may grow.
 
     Args:
-        server: the copies.
+        server: the replicas.
         rate: requests a second for each of them.
         burst: how many times the wait of independent arrivals.
     """
@@ -76,52 +76,52 @@ def opened_batches(server: BatchServer, rate: Any, burst: float) -> Waits:
     root = rising_root(lambda size: np.log(size / (rate * server.service(size))), (np.zeros_like(most), most))
     batch = np.exp(root.at)
     step = server.service(batch)
-    # One copy is as often at work as it is in use: then the exponent is 1.
-    copies = 1.0 * server.sharing
-    exponent = np.sqrt(2.0 * (copies + 1.0)) - 1.0
+    # One replica is as often at work as it is in use: then the exponent is 1.
+    replicas = 1.0 * server.sharing
+    exponent = np.sqrt(2.0 * (replicas + 1.0)) - 1.0
     busy = np.minimum(1.0, rate * step / batch) ** exponent
-    rest = busy * step / (2.0 * copies)
-    queue = burst * (rest + share ** (exponent + 1.0) / (2.0 * (1.0 - share) * capacity * copies))
+    rest = busy * step / (2.0 * replicas)
+    queue = burst * (rest + share ** (exponent + 1.0) / (2.0 * (1.0 - share) * capacity * replicas))
     own = server.overhead_s + step
 
     def exceeded_by(part: float) -> Any:
         """The wait that a part of the requests exceeds: the rest of a batch is any share of it, and no more than it."""
-        first_free = step / copies * np.maximum(0.0, 1.0 - part / np.maximum(busy, part))
+        first_free = step / replicas * np.maximum(0.0, 1.0 - part / np.maximum(busy, part))
         return first_free + of_tail(queue - rest, busy, part)
 
     return Waits(own + queue, own + exceeded_by(0.5), own + np.maximum(queue, exceeded_by(0.05)))
 
 
-def batch_values(server: BatchServer, copies: Any, flight: Any, demand: Demand) -> dict[str, Any]:
-    """The figures of a batch server under a demand, over all copies. NaN is a figure that is not known.
+def batch_values(server: BatchServer, replicas: Any, flight: Any, demand: Demand) -> dict[str, Any]:
+    """The figures of a batch server under a demand, over all replicas. NaN is a figure that is not known.
 
-    Where nobody states a load the rate is that of full batches, and the time that of the requests in flight.
+    Where no load is stated the rate is that of full batches, and the time that of the requests in flight.
 
     Args:
-        server: one of the copies.
-        copies: of each plan.
-        flight: requests in flight over all copies.
+        server: one of the replicas.
+        replicas: of each plan.
+        flight: requests in flight over all replicas.
         demand: what is asked; a limit on the first token is one on the whole answer.
     """
-    most_per_s = copies * server.capacity
-    present = np.maximum(1.0, flight / copies)
+    most_per_s = replicas * server.capacity
+    present = np.maximum(1.0, flight / replicas)
     if demand.rate is None and demand.capacity:
         time = server.service(np.minimum(present, server.most)) + server.overhead_s
         values = {"samples_per_s": most_per_s, "latency_ms": time * 1e3}
     else:
-        values = _under_load(server, copies, flight, demand)
-    return values | {"qps": copies * _promised_per_s(server, demand)}
+        values = _under_load(server, replicas, flight, demand)
+    return values | {"qps": replicas * _promised_per_s(server, demand)}
 
 
-def _under_load(server: BatchServer, copies: Any, flight: Any, demand: Demand) -> dict[str, Any]:
-    most_per_s = copies * server.capacity
+def _under_load(server: BatchServer, replicas: Any, flight: Any, demand: Demand) -> dict[str, Any]:
+    most_per_s = replicas * server.capacity
     if demand.rate is None:
-        waits = closed_batches(server, np.maximum(1.0, flight / copies))
+        waits = closed_batches(server, np.maximum(1.0, flight / replicas))
         requests = flight / waits.mean
         over = 0.0 * requests
     else:
         requests = np.minimum(demand.rate, most_per_s)
-        waits = opened_batches(server, requests / copies, demand.burst)
+        waits = opened_batches(server, requests / replicas, demand.burst)
         over = np.ceil(np.minimum(np.maximum(demand.rate - most_per_s, 0.0), 1.0))
     known = np.isnan(requests)
     values = {
@@ -142,7 +142,7 @@ def _under_load(server: BatchServer, copies: Any, flight: Any, demand: Demand) -
 
 
 def _promised_per_s(server: BatchServer, demand: Demand) -> Any:
-    """Requests per second that a copy may be promised to answer: within the limits, and with capacity to spare.
+    """Requests per second that a replica may be promised to answer: within the limits, and with capacity to spare.
 
     Returns:
         NaN where not even a request alone keeps the limits.

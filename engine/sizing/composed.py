@@ -105,27 +105,27 @@ class _Backbone(Struct, frozen=True):
 @remembered
 def composed_network(name: str) -> Composed | None:
     """The network that a name is composed of; None where it names no backbone or no head that is known."""
-    told = name.casefold()
-    if _VGG.search(told) and re.search(r"r-?cnn", told):
+    name_lower = name.casefold()
+    if _VGG.search(name_lower) and re.search(r"r-?cnn", name_lower):
         return _over_vgg(name)
-    backbone = _BACKBONE.search(told)
-    heads = [head for head, pattern in _HEADS if re.search(pattern, told)]
-    found = _backbone_of(told)
+    backbone = _BACKBONE.search(name_lower)
+    heads = [head for head, pattern in _HEADS if re.search(pattern, name_lower)]
+    found = _backbone_of(name_lower)
     if backbone is None or not heads or found is None:
         return None
     base, built = found
     parts = sizing_constants().vision.parts
     dense = bool(_DENSE & set(heads))
-    layout = "c4" if "c4" in told else "dc5" if "dc5" in told else "dense" if dense else "fpn"
-    if "deeplabv3" in heads and re.search(r"\+|plus", told):
+    layout = "c4" if "c4" in name_lower else "dc5" if "dc5" in name_lower else "dense" if dense else "fpn"
+    if "deeplabv3" in heads and re.search(r"\+|plus", name_lower):
         heads[heads.index("deeplabv3")] = "deeplabv3plus"
-    if "retinanet" in heads and not (_DETECTRON.search(told) or _TORCHVISION.search(told)):
+    if "retinanet" in heads and not (_DETECTRON.search(name_lower) or _TORCHVISION.search(name_lower)):
         heads[heads.index("retinanet")] = "retinanet-fused"
-    if {"cascade", "mask"} <= set(heads) and not _DETECTRON.search(told):
+    if {"cascade", "mask"} <= set(heads) and not _DETECTRON.search(name_lower):
         heads += ["mask"] * 2  # One for each stage of boxes; detectron2 has one for all.
     if layout == "fpn" and {"retinanet", "retinanet-fused", "towers-normed"} & set(heads):
         layout = "fpn-coarse"
-    if layout == "fpn" and built.trained_norms and _DETECTRON.search(told):  # Then the heads have norms too.
+    if layout == "fpn" and built.trained_norms and _DETECTRON.search(name_lower):  # Then the heads have norms too.
         heads += ["fpn-normed"] + ["mask-normed"] * ("mask" in heads)
         heads += ["box-convolved"] * ("box" in heads) * (3 if "cascade" in heads else 1)
     if {"box", "rpn"} & set(heads) and layout == "fpn":
@@ -199,19 +199,19 @@ def plain_elements(name: str) -> float | None:
     return _kept(found[1], "classifier", dilated=False)
 
 
-def _backbone_of(told: str) -> tuple[Backbone, _Backbone] | None:
+def _backbone_of(name_lower: str) -> tuple[Backbone, _Backbone] | None:
     """The backbone that a name tells: what is published of it, and how it is built."""
-    backbone = _BACKBONE.search(told)
+    backbone = _BACKBONE.search(name_lower)
     if backbone is None:
         return None
     depth = int(backbone["depth"])
     kind = "x" if backbone["kind"].startswith(("x", "resnext")) else "r"
-    groups, width = (int(backbone["groups"] or 32), int(backbone["width"] or (8 if "_x_" in told else 4)))
+    groups, width = (int(backbone["groups"] or 32), int(backbone["width"] or (8 if "_x_" in name_lower else 4)))
     base = sizing_constants().vision.parts.backbones.get(f"{kind}{depth}" + f"-{groups}x{width}d" * (kind == "x"))
     if base is None:
         return None
-    detectron = _DETECTRON.search(told) is not None
-    trained = not detectron or re.search(r"syncbn|(?<![a-z])gn(?![a-z])", told) is not None
+    detectron = _DETECTRON.search(name_lower) is not None
+    trained = not detectron or re.search(r"syncbn|(?<![a-z])gn(?![a-z])", name_lower) is not None
     return base, _Backbone(depth, 64 if kind == "r" else groups * width, trained, detectron and kind == "r")
 
 

@@ -254,7 +254,7 @@ class Other(FrozenModel):
     speech_vocab: Constant
 
 
-class RemedyText(FrozenModel):
+class FitChangeText(FrozenModel):
     """A change that makes a job lighter, and what it costs."""
 
     change: str
@@ -285,7 +285,7 @@ class SizingConstants(FrozenModel):
     vision: Vision
     other: Other
     defaults: dict[str, Default]
-    remedies: dict[str, RemedyText]
+    fit_changes: dict[str, FitChangeText]
 
 
 @traceable("sizing")

@@ -1,4 +1,4 @@
-"""The constants of training memory: recipes, optimisers, and what frameworks do unless told otherwise."""
+"""The constants of training memory: recipes, optimisers, and what frameworks do by default."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Framework(FrozenModel):
     gradient_bytes: float | None = None
     gradient_bytes_bf16: float | None = None  # in bf16: gradients add up in 32 bits beside those of the pass
     steps_by_zero: bool = False  # the optimiser is ZeRO's although models are split in the manner of Megatron
-    holds_scores: bool = False  # attention is not fused unless told
+    holds_scores: bool = False  # attention is not fused by default
     adapter_bytes: float | None = None
     batch: int | None = None  # its default micro-batch
     trains_around_frozen: bool = False  # frozen weights get gradients too where they are sharded with adapters
@@ -77,7 +77,7 @@ class Framework(FrozenModel):
     fuses_attention: bool = False  # whatever the model's own code does
     quantizes_experts: bool | None = None  # also where these are one table for each layer; None: not known
     rollout: str | None = None  # of the ways to answer prompts under ``rollouts``
-    adapter_dropout: bool = False  # before each adapter, whose mask is kept, unless told otherwise
+    adapter_dropout: bool = False  # before each adapter, whose mask is kept, by default
     keeps_32bit_norms: bool = False  # what norms scale, in 32 bits
     query_elements: float | None = None  # that attention keeps for each number of the query, keys copied for all heads
     keeps_chunks: bool = False  # a chunked loss holds all chunks until the backward pass
@@ -95,7 +95,7 @@ class Framework(FrozenModel):
 
 
 class ThirdStage(FrozenModel):
-    """What the third stage is told: how many gradients it sends at a time, and which weights it keeps gathered."""
+    """How the third stage is configured: how many gradients it sends at a time, and which weights it keeps gathered."""
 
     bucket_elements: float | None = None  # of gradients; None: the squared width
     prefetch_elements: float | None = None  # gathered ahead; None: nine tenths of the squared width
@@ -104,7 +104,7 @@ class ThirdStage(FrozenModel):
 
 
 class Zero(FrozenModel):
-    """What DeepSpeed's ZeRO is told by the configuration files that stand for runs."""
+    """How DeepSpeed's ZeRO is configured in the files that stand for runs."""
 
     bucket_elements: float  # of gradients that are reduced at a time, in the first two stages
     group_parameters: float  # whose step is made at a time, in the third
@@ -113,7 +113,7 @@ class Zero(FrozenModel):
 
 
 class StepByRelease(FrozenModel):
-    """How AdamW steps where nobody says so: PyTorch's own default, and that of the Trainer of transformers."""
+    """How AdamW steps where it is not stated: PyTorch's own default, and that of the Trainer of transformers."""
 
     at_once_since: str  # of PyTorch
     fused_since: str  # of PyTorch, under the Trainer

@@ -38,7 +38,7 @@ class Demand(NamedTuple):
     burst: float = 1.0  # how many times the wait of independent arrivals
     percentile: float = PERCENTILE  # at which the limits are judged
     together: bool = False  # those in flight come at the same moment, whenever their answers are given
-    capacity: bool = False  # nobody stated how many requests are in flight
+    capacity: bool = False  # how many requests are in flight is not stated
     stream_per_s: float | None = None  # requests a second of one stream of frames, where pictures are served
 
 
@@ -97,7 +97,7 @@ def targets_of(facts: Facts) -> Targets:
 
 
 def capacity_asked(job: Job, facts: Facts) -> bool:
-    """Whether nobody stated how many requests are in flight, or all of them are at hand."""
+    """Whether the number of requests in flight is not stated, or all of them are at hand."""
     if job.training:
         return False
     if "concurrency" in job.unstated:

@@ -15,7 +15,7 @@ from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layout import Layout
 
 
-class Remedy(Struct, frozen=True):
+class FitChange(Struct, frozen=True):
     """One change. ``facts`` is what to write in the workload; ``job`` and ``layout`` are with the change made."""
 
     id: str
@@ -30,12 +30,12 @@ class Remedy(Struct, frozen=True):
 _Change = tuple[str, dict[str, Value], Job, Layout]
 
 
-def remedies_of(job: Job, layout: Layout) -> Iterator[Remedy]:
+def fit_changes_of(job: Job, layout: Layout) -> Iterator[FitChange]:
     """Every change that applies to the job, the one that costs least first. None is judged yet."""
-    texts = sizing_constants().remedies
+    texts = sizing_constants().fit_changes
     for name, facts, changed, laid in _training(job, layout) if job.training else _serving(job, layout):
         text = texts[name]
-        yield Remedy(name, text.change, text.costs, text.source, facts, changed, laid)
+        yield FitChange(name, text.change, text.costs, text.source, facts, changed, laid)
 
 
 def _with(job: Job, **changes: Any) -> Job:

@@ -8,13 +8,13 @@ import numpy as np
 from msgspec import Struct
 
 from whichgpu.engine.sizing.constants import Denoiser, sizing_constants
-from whichgpu.engine.sizing.copies import replica_buckets
 from whichgpu.engine.sizing.generator_parts import decoded_bytes, traced_denoiser
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
+from whichgpu.engine.sizing.replicas import replica_buckets
 from whichgpu.engine.sizing.rows import Rows, ceiling
 from whichgpu.engine.sizing.states import shards, weights_stay
-from whichgpu.engine.sizing.training import Block, bytes_of_an_adapter, step_part, taking_turns, trained_states
+from whichgpu.engine.sizing.training import Block, bytes_of_an_adapter, overlap_gradients, step_part, trained_states
 from whichgpu.engine.sizing.training_band import finished
 from whichgpu.engine.sizing.training_terms import ADAPTERS, ALLOCATOR, CONTEXT
 from whichgpu.engine.sizing.zero import beside_zero, zero_parts
@@ -207,7 +207,7 @@ def _text_bytes(job: Job, generator: Generator) -> float:
         return per + constants.diffusion.t5_wide_share.value * (4.0 - per)
     if large and per < 2.0:
         return per + constants.diffusion.t5_wide_share.value * (2.0 - per)
-    # Pipelines of diffusers load every part in the type that they are told.
+    # Pipelines of diffusers load every part in the type that is asked of them.
     if job.engine_stated and job.engine == "diffusers" and form == "fp32":
         return per
     # Large text encoders are published in 16 bits, whatever the denoiser is.
@@ -237,8 +237,8 @@ def _kept_gb(job: Job, generator: Generator, rows: Rows) -> Any:
     kept = traced.kept if traced else known.kept
     # Adapters on the feed-forward matrices too need the inputs that full training keeps.
     adapts = bool(job.peft) and "up" not in job.lora_targets
-    habits = sizing_constants().training.frameworks.get(job.framework or "")
-    adapts = adapts and not (job.cpu_offload and habits and habits.offload_keeps_inputs)
+    defaults = sizing_constants().training.frameworks.get(job.framework or "")
+    adapts = adapts and not (job.cpu_offload and defaults and defaults.offload_keeps_inputs)
     autocasts = job.recipe == "mixed"
     each = (
         (kept.lora_autocast if autocasts else kept.lora) if adapts else kept.full_autocast if autocasts else kept.full
@@ -302,11 +302,11 @@ def _training(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     activations = _kept_gb(job, generator, rows) * element
     encoded = 0.0 if cached else rows.batch * _pixels(job) * known.vae_bytes_per_pixel.value * element / 1e9
     activations = np.maximum(activations, encoded)
-    # Nobody states whether encoders whose outputs are cached stay on the GPU.
+    # It is not stated whether encoders whose outputs are cached stay on the GPU.
     open_gb = encoders if cached and job.encoders_cached is None and not job.cpu_offload else 0.0
     settings = (rows.batch, tokens, generator.width, generator.layers, job.checkpointing)
     parts.append(PartColumn(_TRAIN, activations, settings))
-    freed = taking_turns(job, params, released, activations, rows, parts)
+    freed = overlap_gradients(job, params, released, activations, rows, parts)
     parts.append(step_part(workspace, freed))
     parts += zero_parts(beside_zero(job, rows, trained, generator.width), trained, rows, np.maximum(freed, workspace))
     return finished(job, parts, rows, known=job.model is not None, soft=activations, open_gb=open_gb)

@@ -1,4 +1,4 @@
-"""From workload facts and a catalogue record to a Job, noting every input that nobody stated."""
+"""From workload facts and a catalogue record to a Job, noting every input that was not stated."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def job_from_facts(facts: Facts, model: ModelSpec | None, *, assumed: Container[
     shape = shape_of(model, params_b, active_b, encoders_b) if family in TRANSFORMERS else None
     if shape is not None and shape.exact:
         params_b = shape.params / 1e9
-    habits = sizing_constants().training.frameworks.get(reader.text("training_framework") or "")
-    if shape is not None and habits is not None and habits.unties_head and not shape.head and kind != "inference":
+    defaults = sizing_constants().training.frameworks.get(reader.text("training_framework") or "")
+    if shape is not None and defaults is not None and defaults.unties_head and not shape.head and kind != "inference":
         shape = replace(shape, params=shape.params + shape.embedding, head=shape.embedding)
     stated, stated_high = (None, None) if params_b is not None else _stated_memory(reader)
     return Job(
@@ -104,7 +104,7 @@ def job_from_facts(facts: Facts, model: ModelSpec | None, *, assumed: Container[
 
 
 def _unstated_loads(reader: Reader, kind: Kind) -> frozenset[str]:
-    """Which of the loads nobody stated: speed is then computed for a usual one, where memory takes the assumed one."""
+    """Which of the loads are not stated: speed is then computed for a usual one, where memory takes the assumed one."""
     missing = {name for name in _LOADS if not reader.known(name)}
     if kind == "inference" and "batch_size_per_gpu" not in missing:
         missing.discard("concurrency")
@@ -114,7 +114,7 @@ def _unstated_loads(reader: Reader, kind: Kind) -> frozenset[str]:
 
 
 def _open_facts(reader: Reader, kind: Kind) -> frozenset[str]:
-    """Facts that widen the band of memory because nobody stated them."""
+    """Facts that widen the band of memory because they are not stated."""
     bands = memory_bands()
     widening = bands.open_inference if kind == "inference" else bands.open_training
     return frozenset(name for name in widening if not reader.known(name))
@@ -159,10 +159,12 @@ def _task_assumed(reader: Reader) -> str:
 def _profile(reader: Reader, model: ModelSpec | None) -> str:
     """The kind of job: as the model's name tells, else as the catalogue has it, else by what is stated."""
     stated = reader.text("model_family")
-    told = job_of_name(reader.text("model_name"))
+    named_kind = job_of_name(reader.text("model_name"))
     # A name may be chosen freely, so that it only tells what the stated kind leaves open.
-    if told is not None and (model is not None or stated in {None, "llm", "other", job_profile(told).model_family}):
-        return told
+    if named_kind is not None and (
+        model is not None or stated in {None, "llm", "other", job_profile(named_kind).model_family}
+    ):
+        return named_kind
     if model is not None:
         kind = job_of_name(model.id) or model.kind
         # One denoiser may come as a model of pictures and as one of clips.

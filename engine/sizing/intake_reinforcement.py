@@ -14,13 +14,13 @@ from whichgpu.engine.sizing.reading import Reader
 ONLINE = frozenset({"ppo", "grpo"})
 
 
-def reinforcement_of(reader: Reader, kind: Kind, habits: Framework | None, params_b: float | None) -> dict[str, Any]:
+def reinforcement_of(reader: Reader, kind: Kind, defaults: Framework | None, params_b: float | None) -> dict[str, Any]:
     """The fields of a job that reinforcement learning reads."""
     stated = reader.number("resident_params_b")
     method = reader.text("rl_method")
     if kind in {"inference", "pretraining"} or method in {None, "none"}:
         return {"resident_params_b": stated or 0.0}
-    usual = sizing_constants().training.rollouts[(habits.rollout if habits is not None else None) or "other"]
+    usual = sizing_constants().training.rollouts[(defaults.rollout if defaults is not None else None) or "other"]
     actor = params_b or 0.0
     fields: dict[str, Any] = {"rl_method": method, "models_take_turns": bool(reader.flag("models_take_turns"))}
     fields["resident_params_b"] = _frozen(reader, kind, method, usual, actor) if stated is None else stated
@@ -32,7 +32,7 @@ def reinforcement_of(reader: Reader, kind: Kind, habits: Framework | None, param
 
 
 def _frozen(reader: Reader, kind: Kind, method: str | None, usual: Rollout, actor: float) -> float:
-    """Billions of parameters of reference and reward model, where nobody states them."""
+    """Billions of parameters of reference and reward model, where they are not stated."""
     # Adapters that are switched off leave the reference.
     reference = actor if (usual.reference or method != "grpo") and kind not in {"lora", "qlora"} else 0.0
     reward = actor if method == "ppo" else 0.0

@@ -15,7 +15,7 @@ from whichgpu.engine.sizing.versions import older
 
 #: The program of Whisper's authors, whose weights take more than other programs'.
 WHISPER = "openai-whisper"
-_ENCODER_TOKENS = 512  # What BERT and its kin read at most.
+_ENCODER_TOKENS = 512  # What BERT and the like read at most.
 #: Steps of lengths of texts from one power of two to the next, six percent each; as the series R40 has them.
 _STEPS = 12
 #: Bytes a parameter up to which a format counts as quantised: 8 bits with their scales.
@@ -52,10 +52,10 @@ def serving_of(reader: Reader, kind: Kind, family: Family, model: ModelSpec | No
     }
 
 
-def _why_wide(reader: Reader, habits: Framework | None) -> str | None:
-    """Why a base of adapters lies in 32 bits where nobody says in what; None where it does not."""
+def _why_wide(reader: Reader, defaults: Framework | None) -> str | None:
+    """Why a base of adapters lies in 32 bits where it is not stated in what; None where it does not."""
     if not reader.known("compute_precision"):
-        return habits.source if habits and habits.loads_32bit else None
+        return defaults.source if defaults and defaults.loads_32bit else None
     wide = reader.text("compute_precision") == "fp32"
     return "arithmetic in 32 bits without autocast needs a base in 32 bits" if wide else None
 
@@ -75,8 +75,8 @@ def _weight_precision(reader: Reader, kind: Kind, model: ModelSpec | None) -> st
         )
     if stated is not None and reader.known("weight_precision"):
         return stated
-    habits = sizing_constants().training.frameworks.get(reader.text("training_framework") or "")
-    wide = kind == "lora" and _why_wide(reader, habits)
+    defaults = sizing_constants().training.frameworks.get(reader.text("training_framework") or "")
+    wide = kind == "lora" and _why_wide(reader, defaults)
     if wide:
         return reader.assume("weight_precision", "fp32", wide)
     native = model.native_precision if model else None
@@ -122,7 +122,7 @@ def _lengths(reader: Reader, kind: Kind, family: Family, model: ModelSpec | None
 
 
 def _to_a_step(tokens: int) -> int:
-    """A length of texts as it is known where nobody says how long prompts are: to the nearest step.
+    """A length of texts as it is known where the length of prompts is not stated: to the nearest step.
 
     Prompts that fill what a context leaves them are an assumption. Two percent more context are no other requests, and
     would be on the other side of some edge of time.
@@ -147,7 +147,7 @@ def _engine(reader: Reader, kind: Kind, family: Family, model: ModelSpec | None)
 
 
 def _engine_of_networks(reader: Reader, family: Family) -> str:
-    """What serves no language model, where nobody says it."""
+    """What serves no language model, where it is not stated."""
     if family == "speech":
         return reader.assume("serving_engine", "vllm", "servers of language models recognise speech in batches as well")
     return "diffusers" if family.startswith("diffusion") else "transformers"
@@ -166,8 +166,9 @@ def _expert_precision(reader: Reader, kind: Kind, model: ModelSpec | None, preci
     if kind == "inference":
         version, skips = reader.text("serving_engine_version"), engine == "transformers"
     else:
-        habits = sizing_constants().training.frameworks.get(reader.text("training_framework") or "")
-        version, skips = reader.text("transformers_version"), habits is not None and habits.quantizes_experts is False
+        defaults = sizing_constants().training.frameworks.get(reader.text("training_framework") or "")
+        version = reader.text("transformers_version")
+        skips = defaults is not None and defaults.quantizes_experts is False
     skipped = skips and (model.moe.one_table or not older(version, fused.since))
     return reader.assume("expert_precision", "bf16", fused.source) if skipped else None
 

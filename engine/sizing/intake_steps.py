@@ -35,13 +35,13 @@ def step_samples(reader: Reader, kind: Kind, family: Family, seq: int) -> StepSa
         return StepSamples(stated or None)
     batch = reader.whole("batch_size_per_gpu") if reader.known("batch_size_per_gpu") else None
     times, ranks = reader.whole("gradient_accumulation_steps"), _ranks(reader)
-    told = (batch or 1) * (times or 1) * (ranks or 1)
+    stated_samples = (batch or 1) * (times or 1) * (ranks or 1)
     if batch and (times or ranks):
         because = "the batch of one GPU as often as it is stated" if ranks else "stated for one GPU"
-        return StepSamples(reader.assume("global_batch_size", told, because), True)
+        return StepSamples(reader.assume("global_batch_size", stated_samples, because), True)
     usual = _usual(kind, family, seq)
-    because = "stated for one GPU" if told > usual else "usual; the same for all plans, and hours go with it"
-    return StepSamples(reader.assume("global_batch_size", max(told, usual), because), True)
+    because = "stated for one GPU" if stated_samples > usual else "usual; the same for all plans, and hours go with it"
+    return StepSamples(reader.assume("global_batch_size", max(stated_samples, usual), because), True)
 
 
 def _ranks(reader: Reader) -> int | None:
@@ -64,7 +64,7 @@ def _usual(kind: Kind, family: Family, seq: int) -> int:
 
 
 def usual_samples(kind: Kind, family: Family) -> Banded:
-    """Samples of a step of a network that reads no tokens, where nobody states them."""
+    """Samples of a step of a network that reads no tokens, where they are not stated."""
     training = speed_constants().training
     usual = training.pretraining_step_samples if kind == "pretraining" else training.tuning_step_samples
     return usual.get(family, usual["other"])

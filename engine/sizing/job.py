@@ -1,4 +1,4 @@
-"""The job as the formulas see it: every input resolved, and which of them nobody stated."""
+"""The job as the formulas see it: every input resolved, and which of them are not stated."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Kind = Literal["inference", "lora", "qlora", "full", "pretraining"]
 
 
 class Assumed(NamedTuple):
-    """An input that nobody stated."""
+    """An input that was not stated."""
 
     fact: str
     value: Value
@@ -76,31 +76,31 @@ class Job(Struct, frozen=True):
     stated_gb: float | None  # memory the workload states for itself, where no size is known
     stated_high_gb: float | None
     assumed: tuple[Assumed, ...] = ()
-    step_assumed: bool = False  # nobody states how many samples a step takes, of which a run has so many
+    step_assumed: bool = False  # the samples of a step are not stated, of which a run has so many
     compiled: bool = False
     narrow_loss: bool = False  # the loss is taken from logits in 16 bits as they are
     holds_logits: bool | None = None  # while the loss is passed backward; None: as the framework does
     loss_autocasts: bool = True  # cross entropy runs under autocast, which computes it in 32 bits
     fused_loss: bool = False  # softmax and its gradient in one kernel
     context_parallel: int = 1  # GPUs that share a sequence: ``seq_len_tokens`` is what each of them holds
-    sequence_parallel: bool | None = None  # tensor ranks share tokens between the layers; None: nobody says
+    sequence_parallel: bool | None = None  # tensor ranks share tokens between the layers; None: not stated
     every_second_product: bool = False  # selective checkpointing keeps outputs of every second matrix product only
     prepared: bool = False  # the framework casts to 32 bits what bitsandbytes leaves in 16
     autocasts: bool = False  # 16 bits are computed over weights in 32, so that sums between layers are in 32
     pipeline_schedule: str = "1f1b"
     trains_embeddings: bool = False  # besides adapters
-    trains_encoders: bool | None = None  # of pictures or sound; None: nobody says
+    trains_encoders: bool | None = None  # of pictures or sound; None: not stated
     weight_decomposed: bool = False  # adapters learn magnitudes apart (DoRA)
     resident_params_b: float = 0.0  # of frozen models beside the trained one
-    rl_method: str | None = None  # ppo, grpo, dpo; None: the samples are given, or nobody says
+    rl_method: str | None = None  # ppo, grpo, dpo; None: the samples are given, or not stated
     critic_params_b: float = 0.0  # of a value model that learns beside the trained one
     models_take_turns: bool = False  # of reinforcement learning: each waits in host memory while it is not at work
     rollout_here: bool = False  # the engine that answers prompts lies on the GPUs that train
     rollout_sleeps: bool = True  # it gives its memory back while weights are updated
     rollout_shares_weights: bool = False  # it answers with the trained weights themselves
-    rollout_tensor: int | None = None  # GPUs over which one copy of it is split; None: as many as a node offers
+    rollout_tensor: int | None = None  # GPUs over which one replica of it is split; None: as many as a node offers
     rollout_share: float | None = None  # of the card, that it takes; None: what it needs
-    rollout_share_assumed: bool = False  # nobody stated that share
+    rollout_share_assumed: bool = False  # that share is not stated
     varying_lengths: bool = False  # batches differ in length
     expert_precision: str | None = None  # of routed experts, where it is not that of the weights
     beams: int | None = None  # of a search for the text of speech; None: as the program has them
@@ -110,8 +110,8 @@ class Job(Struct, frozen=True):
     pytorch_version: str | None = None
     transformers_version: str | None = None
     steps_at_once: bool = False  # the optimiser holds a further copy of what it steps over
-    steps_open: bool = False  # nobody says so, and releases of the framework differ
-    steps_assumed: bool = False  # nobody names a framework either
+    steps_open: bool = False  # not stated, and releases of the framework differ
+    steps_assumed: bool = False  # no framework is stated either
     adapter_dropout: bool = False  # before each adapter, whose mask is kept
     narrow_adapters: bool | None = None  # held in 16 bits; None: as the framework has them
     fuses_modules: bool = False  # loading joins query, key and value into one matrix
@@ -122,13 +122,13 @@ class Job(Struct, frozen=True):
     prefix_share: float = 0.0  # of a prompt, that is found in the cache of prefixes
     draft_tokens: int = 0  # that a step drafts for each sequence before it verifies them
     draft_acceptance: float = 0.0  # how likely a drafted token is accepted
-    lookups: int = 0  # vectors that a sample of a recommender reads from its tables; 0 where nobody states it
+    lookups: int = 0  # vectors that a sample of a recommender reads from its tables; 0 where not stated
     lookup_width: int = 0  # numbers of a vector
     loss_assumed: bool = False  # a chunked loss is what the framework's examples have, not what the workload states
     engine_stated: bool = False  # the workload names its serving engine
-    unstated: frozenset[str] = frozenset()  # of the loads: facts that nobody stated, whoever assumed their value
-    open_facts: frozenset[str] = frozenset()  # of those that widen a band of memory: facts that nobody stated
-    image_short_px: int | None = None  # the other edge of a picture; None where nobody states it
+    unstated: frozenset[str] = frozenset()  # of the loads: facts that are not stated, whoever assumed their value
+    open_facts: frozenset[str] = frozenset()  # of those that widen a band of memory: facts that are not stated
+    image_short_px: int | None = None  # the other edge of a picture; None where not stated
     classes: int | None = None  # that a segmentation tells apart
     profile: str = "other"  # the kind of job, of those in knowledge/tasks.yaml
 

@@ -66,7 +66,7 @@ def score_bytes_per_token(job: Job, shape: Shape, tensor: Any) -> Any:
     return each * shape.heads * job.seq_len_tokens / tensor
 
 
-def _habits(job: Job) -> Framework | None:
+def _framework_defaults(job: Job) -> Framework | None:
     return sizing_constants().training.frameworks.get(job.framework or "")
 
 
@@ -97,8 +97,8 @@ def _fuses_norms(job: Job, shape: Shape) -> bool:
 
 def _recomputes_attention_alone(job: Job) -> bool:
     """Megatron's selective recomputation makes the scores of attention anew, and keeps all else."""
-    habits = _habits(job)
-    return habits is not None and habits.recomputes_attention
+    defaults = _framework_defaults(job)
+    return defaults is not None and defaults.recomputes_attention
 
 
 def _own_inputs(job: Job) -> bool:
@@ -108,8 +108,8 @@ def _own_inputs(job: Job) -> bool:
     """
     if job.narrow_adapters is not None:
         return not job.narrow_adapters or job.adapter_dropout
-    habits = _habits(job)
-    return habits is None or not habits.adapter_bytes
+    defaults = _framework_defaults(job)
+    return defaults is None or not defaults.adapter_bytes
 
 
 def _own_element(job: Job) -> float:
@@ -128,8 +128,8 @@ def _kept(job: Job, shape: Shape, tensor: Any, shared: Any, *, learns: bool) -> 
     if shape.drops_out:  # A byte of mask for what attention and the feed-forward part add.
         hidden += 2.0
     gathered: Any = 0.0
-    habits = _habits(job)
-    if learns and habits is not None and habits.keeps_gathered:
+    defaults = _framework_defaults(job)
+    if learns and defaults is not None and defaults.keeps_gathered:
         # The input of each split part is gathered once, and kept whole.
         gathered = np.where(shared > 1, 2.0 * element * shape.hidden * (1.0 - 1.0 / shared), 0.0)
     split = _attention(job, shape) + _feed_forward(job, shape, learns=learns)
@@ -146,8 +146,8 @@ def _norms(job: Job, shape: Shape, *, learns: bool) -> float:
     """
     if _fuses_norms(job, shape):
         return (1.0 if shape.parallel_branches else 2.0) * _stream(job)
-    habits = _habits(job)
-    wide = job.autocasts or (habits is not None and habits.keeps_32bit_norms)
+    defaults = _framework_defaults(job)
+    wide = job.autocasts or (defaults is not None and defaults.keeps_32bit_norms)
     scaled = (4.0 if wide else _element(job)) if learns else 0.0
     return sizing_constants().training.norm_bytes.value + 2.0 * scaled
 
@@ -178,8 +178,8 @@ def _decomposed(job: Job, shape: Shape) -> tuple[float, float]:
 
 def _keeps_quantized_inputs(job: Job) -> bool:
     """Older bitsandbytes keeps what every 4-bit matrix reads, although the matrix does not learn."""
-    habits = _habits(job)
-    return job.kind == "qlora" and habits is not None and habits.keeps_quantized_inputs
+    defaults = _framework_defaults(job)
+    return job.kind == "qlora" and defaults is not None and defaults.keeps_quantized_inputs
 
 
 def _mask(job: Job) -> float:
@@ -191,10 +191,10 @@ def _attention(job: Job, shape: Shape) -> float:
     """Elements of query, keys, values and what comes out, with norms of query and key."""
     query = shape.heads * shape.head_dim
     values = shape.latent if shape.latent else 2 * shape.kv_heads * shape.head_dim
-    habits = _habits(job)
+    defaults = _framework_defaults(job)
     elements = 2.0 * query + values
-    if habits is not None and habits.query_elements:
-        elements = habits.query_elements * query
+    if defaults is not None and defaults.query_elements:
+        elements = defaults.query_elements * query
     elif not job.flash_attention and not shape.latent:
         elements = 4.0 * query  # Eager attention copies keys and values for each head.
     elif shape.fused_qkv:
@@ -202,7 +202,7 @@ def _attention(job: Job, shape: Shape) -> float:
         elements += query + values / 2.0
         # Joined parts of a head lie in another order, in which what comes out is copied for the next matrix.
         elements += query if shape.partial_rotary else 0.0
-    if habits is not None and habits.exchanges_heads and job.context_parallel > 1:
+    if defaults is not None and defaults.exchanges_heads and job.context_parallel > 1:
         elements += query  # What comes out is there for the rank's heads and for its tokens.
     if shape.qk_norm:  # Their input in 32 bits, as two numbers of 16, and what is scaled where scales learn.
         each = 1.0 if _fuses_norms(job, shape) else 2.0 * 2.0 / _element(job) + (0.0 if job.peft else 1.0)

@@ -17,7 +17,7 @@ from whichgpu.engine.sizing.states import splits_models
 from whichgpu.engine.sizing.versions import older
 
 
-#: Micro-batches of a step where nobody states them: more than any pipeline has stages.
+#: Micro-batches of a step where they are not stated: more than any pipeline has stages.
 UNBOUND = 1 << 40
 
 
@@ -52,7 +52,7 @@ def activations_gb(
         tensor: ranks over which a layer is split; a number or a column, as are the next three.
         pipeline: stages.
         micro_batch: sequences that pass at a time.
-        accumulation: micro-batches of a step; ``UNBOUND`` where nobody states it.
+        accumulation: micro-batches of a step; ``UNBOUND`` where it is not stated.
     """
     full, stored, checkpoint = layer_bytes_per_token(job, shape, tensor)
     tokens = micro_batch * job.seq_len_tokens
@@ -67,11 +67,11 @@ def activations_gb(
 
 def in_pipeline(job: Job, rows: Rows) -> tuple[Any, Any]:
     """Micro-batch and micro-batches of a step, as the framework sends them through a pipeline."""
-    habits = sizing_constants().training.frameworks.get(job.framework or "")
+    defaults = sizing_constants().training.frameworks.get(job.framework or "")
     stated = job.gradient_accumulation or UNBOUND
     if job.rl_method == "dpo":  # A sample is a pair: the answer preferred and the other pass together.
         rows = rows._replace(batch=2 * rows.batch)
-    batch = habits.pipeline_batch if habits is not None else None
+    batch = defaults.pipeline_batch if defaults is not None else None
     if batch is None:
         return rows.batch, stated
     smaller = (rows.pipeline > 1) & (rows.batch > batch)
@@ -98,37 +98,37 @@ def logits_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:
     if job.family != "llm":
         return 0.0
     training = sizing_constants().training
-    habits = training.frameworks.get(job.framework or "")
+    defaults = training.frameworks.get(job.framework or "")
     per_logit = bytes_of_a_logit(job, shape)
     whole = micro_batch * job.seq_len_tokens * shape.vocab * per_logit / _answers_over(job, tensor) / 1e9
     if wide_ends(job) and not job.narrow_loss:
         whole = whole + 2.0 * shape.vocab * shape.hidden / tensor / 1e9  # The head, as autocast has cast it.
     if not job.chunked_loss:
         return whole
-    if habits is None or not habits.keeps_chunks:
-        if job.loss_assumed:  # Of a mere habit nobody knows how it divides.
+    if defaults is None or not defaults.keeps_chunks:
+        if job.loss_assumed:  # How a mere default divides is not known.
             return whole / training.chunked_loss_chunks.value
-        return _chunk_gb(shape, whole, whole / (micro_batch * job.seq_len_tokens), habits)
+        return _chunk_gb(shape, whole, whole / (micro_batch * job.seq_len_tokens), defaults)
     # All chunks wait for the backward pass: compiled in 16 bits, else beside their logarithms in 32. Of one chunk there
     # is the gradient besides.
     kept, gradient = (2.0, 2.0) if job.compiled else (6.0, 6.0)
     return whole / per_logit * (kept + gradient / training.chunked_loss_chunks.value)
 
 
-def _chunk_gb(shape: Shape, whole: Any, each: Any, habits: Framework | None) -> Any:
+def _chunk_gb(shape: Shape, whole: Any, each: Any, defaults: Framework | None) -> Any:
     """One chunk of a loss that keeps nothing of the others, in GB.
 
     Args:
         shape: of the transformer.
         whole: what all answers would take, in GB.
         each: of it, those of one token.
-        habits: of the framework, which may state tokens or memory of a chunk.
+        defaults: of the framework, which may state tokens or memory of a chunk.
     """
-    if habits is not None and habits.loss_chunk_tokens is not None:
-        return np.minimum(whole, each * habits.loss_chunk_tokens)
+    if defaults is not None and defaults.loss_chunk_tokens is not None:
+        return np.minimum(whole, each * defaults.loss_chunk_tokens)
     # As many chunks as the vocabulary is wider than the stream, so that one takes no more than what it is made of.
     chunk = whole / max(1, -(-shape.vocab // shape.hidden))
-    return chunk if habits is None or habits.loss_chunk_gb is None else np.minimum(chunk, habits.loss_chunk_gb)
+    return chunk if defaults is None or defaults.loss_chunk_gb is None else np.minimum(chunk, defaults.loss_chunk_gb)
 
 
 def _answers_over(job: Job, tensor: Any) -> Any:
@@ -168,8 +168,8 @@ def _held(job: Job) -> bool:
     """
     if job.holds_logits is not None:
         return job.holds_logits
-    habits = sizing_constants().training.frameworks.get(job.framework or "")
-    return job.narrow_loss or habits is None or not habits.frees_logits
+    defaults = sizing_constants().training.frameworks.get(job.framework or "")
+    return job.narrow_loss or defaults is None or not defaults.frees_logits
 
 
 def _takes_answers_plainly(job: Job, shape: Shape) -> bool:

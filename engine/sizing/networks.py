@@ -15,7 +15,7 @@ from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
 from whichgpu.engine.sizing.rows import Floats, Ints, Rows, ceiling
 from whichgpu.engine.sizing.states import shards
-from whichgpu.engine.sizing.training import Block, bytes_of_an_adapter, step_part, taking_turns, trained_states
+from whichgpu.engine.sizing.training import Block, bytes_of_an_adapter, overlap_gradients, step_part, trained_states
 from whichgpu.engine.sizing.training_band import finished
 from whichgpu.engine.sizing.training_terms import ADAPTERS, ALLOCATOR, CONTEXT, FROZEN
 
@@ -169,7 +169,7 @@ def _attended_maps(job: Job, params_b: float, images: Ints, size: float) -> Part
 
 def _inference(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
     constants = sizing_constants()
-    told = per = constants.weights[job.weight_precision].body
+    stated_bytes = per = constants.weights[job.weight_precision].body
     if _loads_whole(job):
         per = constants.other.speech_weight_bytes.value
     # A program may keep 32 bits whatever precision is stated: openai/whisper does.
@@ -186,7 +186,7 @@ def _inference(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
     )
     return MemoryColumns(
         per_gpu_gb=total_gb(parts),
-        low_gb=0.85 * weights * min(1.0, told / per) + 0.3 * activation.gb,
+        low_gb=0.85 * weights * min(1.0, stated_bytes / per) + 0.3 * activation.gb,
         high_gb=1.2 * weights * max(1.0, most / per) + 2.0 * activation.gb + 2.0 * rows.context_gb,
         allocated_gb=tensors,
         parts=parts,
@@ -236,7 +236,7 @@ def _heard_cache(job: Job, params_b: float, requests: Ints) -> PartColumn:
     known = sizing_constants().other
     width, layers = _decoder_shape(job, params_b)
     repeats = job.engine_stated and job.engine in {"transformers", WHISPER}
-    # Of programs that people state, transformers and servers of language models take one beam unless told otherwise.
+    # Of programs that people state, transformers and servers of language models take one beam by default.
     usual = known.speech_beams.value if not job.engine_stated or job.engine == WHISPER else 1.0
     beams = job.beams or usual
     positions = known.speech_positions.value
@@ -269,7 +269,7 @@ def _training(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
         workspace, released = trained_states(job, block, rows, parts)
     activation = _training_activation(job, params_b, rows.batch)
     parts.append(activation)
-    parts.append(step_part(workspace, taking_turns(job, params, released, activation.gb, rows, parts)))
+    parts.append(step_part(workspace, overlap_gradients(job, params, released, activation.gb, rows, parts)))
     # Where it is assumed that activations are recomputed, a sixteenth of what would be kept without is allowed for.
     plain = replace(job, checkpointing="none")
     unsure = job.family == "speech" and "gradient_checkpointing" in job.unstated

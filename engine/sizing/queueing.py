@@ -42,11 +42,11 @@ IDLE = 1e-6
 
 
 class Replica(NamedTuple):
-    """Copies of the model, a row for each plan; what one of them is given to do."""
+    """Replicas of the model, a row for each plan; what one of them is given to do."""
 
     steps: Steps
     answer: Any  # tokens
-    places: Any  # requests that a copy holds at most
+    places: Any  # requests that a replica holds at most
     first_prompt: Any  # seconds that a prompt adds to a step of one request
     budget_share: Any  # of the tokens of a step that a prompt has, above 1 where it is spread over several
     constants: ServingSpeed
@@ -103,7 +103,7 @@ class _Work(NamedTuple):
 
 
 def replica_of(job: Job, steps: Steps, room: Floats, small_card: Any) -> Replica:
-    """The copies of each plan.
+    """The replicas of each plan.
 
     Args:
         job: what is served.
@@ -128,7 +128,7 @@ def closed(replica: Replica, present: Any, *, together: bool = False) -> Times:
     """Times with ``present`` requests in flight; those without a place wait for one.
 
     Args:
-        replica: the copies.
+        replica: the replicas.
         present: requests in flight for each of them, 1 or more.
         together: they come at the same moment, and their followers when all of them are answered.
     """
@@ -178,13 +178,13 @@ def _missed_s(replica: Replica, work: _Work, others: Any) -> Any:
 
 
 def opened(replica: Replica, rate: Any, burst: float) -> Times:
-    """Times while ``rate`` requests a second come to each copy; near its capacity as long as a queue may grow.
+    """Times while ``rate`` requests a second come to each replica; near its capacity as long as a queue may grow.
 
     Whoever comes by chance finds as many as there are on average. Prompts wait as in an M/D/1 queue, requests for a
     place as in one of many servers (Sakasegawa 1977), times what bursts make of it (Allen and Cunneen).
 
     Args:
-        replica: the copies.
+        replica: the replicas.
         rate: requests a second for each of them.
         burst: how many times the wait of independent arrivals.
     """
@@ -249,27 +249,27 @@ def _step(one: Any, at_one: Any, other: Any, at_other: Any, last: Any, at_last: 
 
 
 def arriving(replica: Replica, held: Any, burst: float) -> Times:
-    """Times while requests come at the rate at which each copy holds so many."""
+    """Times while requests come at the rate at which each replica holds so many."""
     return _with_wait(replica, _open_times(replica, held, burst), burst)
 
 
 def rate_of(replica: Replica, held: Any, burst: float) -> Any:
-    """The requests a second at which each copy holds so many."""
+    """The requests a second at which each replica holds so many."""
     work = _at_work(replica, held, held)
     first = _before_first(replica, work, held) + _queue(work, held, burst)
     return held / (first + (replica.answer - 1) * work.token)
 
 
 def full_rate(replica: Replica) -> Any:
-    """The requests a second that each copy answers while it is full and never idle."""
+    """The requests a second that each replica answers while it is full and never idle."""
     return replica.places / (replica.answer * _at_work(replica, replica.places, replica.places).token)
 
 
 def held_where(replica: Replica, beyond: Callable[[Any], Any], rounds: int = ROUNDS) -> tuple[Any, Any]:
-    """The requests held by each copy at which a rising function of them is 0, and what it is of an idle copy.
+    """The requests held by each replica at which a rising function of them is 0, and what it is of an idle replica.
 
     Args:
-        replica: the copies.
+        replica: the replicas.
         beyond: of the requests held; where it is not 0 anywhere, the nearer end is found.
         rounds: how many it may take to find it.
     """

@@ -51,7 +51,7 @@ class Reader:
         return value if isinstance(value, bool) else None
 
     def assume(self, name: str, value: Plain, because: str) -> Plain:
-        """Take a value that nobody stated, and write it down."""
+        """Take a value for what is not stated, and write it down."""
         self.assumed.append(Assumed(name, value, because))
         return value
 

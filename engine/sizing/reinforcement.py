@@ -27,7 +27,7 @@ from whichgpu.engine.sizing.training_terms import (
 )
 
 
-#: GPUs of one node, over which a copy of a rollout engine is split where nobody says over how many.
+#: GPUs of one node, over which a replica of a rollout engine is split where it is not stated over how many.
 _NODE = 8
 #: Bytes of a parameter in 16 bits.
 _HALF = 2.0
@@ -40,7 +40,7 @@ class Engine(NamedTuple):
 
     working: Any  # while it answers: weights, cache, what it keeps free, libraries and graphs
     asleep: Any  # while weights are updated
-    tensor: Any  # GPUs over which one copy is split
+    tensor: Any  # GPUs over which one replica is split
 
 
 def frozen_models(job: Job, shape: Shape, rows: Rows, on_rank: Any) -> PartColumn:
@@ -80,7 +80,7 @@ def rollout_engine(job: Job, shape: Shape, rows: Rows) -> Engine:
     """
     constants = sizing_constants()
     reserve = reserve_of("transformers" if job.rollout_shares_weights else "vllm", None)
-    tensor = np.minimum(job.rollout_tensor or _gpus_of_a_copy(shape), rows.count)
+    tensor = np.minimum(job.rollout_tensor or _gpus_of_a_replica(shape), rows.count)
     whole = (shards(rows)[0] == 1) & (rows.tensor == 1) & (rows.pipeline == 1) & job.rollout_shares_weights
     weights = np.where(whole, 0.0, shape.params * _HALF / tensor / 1e9)
     element = constants.kv_cache[job.kv_precision]
@@ -90,8 +90,8 @@ def rollout_engine(job: Job, shape: Shape, rows: Rows) -> Engine:
     return Engine(weights + cache + reserve.activation_gib * GIB + stays, stays + np.zeros(len(tensor)), tensor)
 
 
-def _gpus_of_a_copy(shape: Shape) -> float:
-    """GPUs over which a copy of the engine is split where nobody says: a node, or as many as its weights ask for."""
+def _gpus_of_a_replica(shape: Shape) -> float:
+    """GPUs over which a replica of the engine is split where not stated: a node, or as many as its weights ask for."""
     most = sizing_constants().training.rollout_weights_gb.value
     return _NODE * float(np.ceil(shape.params * _HALF / 1e9 / (_NODE * most)))
 

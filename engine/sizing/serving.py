@@ -138,7 +138,7 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
         context_stated="context_tokens" not in job.unstated,
         engine_stated=job.engine_stated,
         version_stated=job.engine_version is not None,
-        loose_ends=_loose_ends(job, shape, weight, rows),
+        ends_in_16_bits=_ends_in_16_bits(job, shape, weight, rows),
     )
     return MemoryColumns(
         per_gpu_gb=total,
@@ -183,7 +183,7 @@ def _weights_gb(job: Job, shape: Shape, weight: WeightFormat, rows: Rows) -> Any
 
 
 def layer_bytes(job: Job, shape: Shape, weight: WeightFormat, tensor: Any, sharers: Any = 1) -> Any:
-    """Bytes on a copy for each parameter in the layers. MXFP4 is a format of experts: the rest stays in 16 bits.
+    """Bytes on a replica for each parameter in the layers. MXFP4 is a format of experts: the rest stays in 16 bits.
 
     Its kernels want the sides of the experts rounded up. Experts may have a format of their own, and so many
     ``sharers`` may hold them together.
@@ -220,7 +220,7 @@ def _band(
     context_stated: bool,
     engine_stated: bool,
     version_stated: bool,
-    loose_ends: Any,
+    ends_in_16_bits: Any,
 ) -> tuple[Any, Any, str]:
     split = np.maximum(0.0, outside - reserve.outside_gib * GIB)
     if reserve.keeps_free:
@@ -240,7 +240,7 @@ def _band(
     if shape.known:
         # Checkpoints quantised to one format differ in scales and in what stays in 16 bits.
         spread = (0.02 if shape.exact else 0.05) + (0.0 if bytes_per >= 2.0 else 0.04)
-        low = (weights - loose_ends) * (0.99 - spread) + low_cache + low_rest
+        low = (weights - ends_in_16_bits) * (0.99 - spread) + low_cache + low_rest
         high = weights * (1.01 + spread) + cache * 1.02 + high_rest
         return low, high, reason
     typical = sizing_constants().typical
@@ -249,7 +249,7 @@ def _band(
     return low, high, "only the size is known: cache and reserve are those of a typical model of that size"
 
 
-def _loose_ends(job: Job, shape: Shape, weight: WeightFormat, rows: Rows) -> Any:
+def _ends_in_16_bits(job: Job, shape: Shape, weight: WeightFormat, rows: Rows) -> Any:
     """What embedding and head take beyond the format of the layers, where the format is no one quantiser's, in GB.
 
     GPTQ, AWQ and FP8 checkpoints keep both in 16 bits; others that are called 8 or 4 bits may not.

@@ -29,18 +29,18 @@ from whichgpu.engine.sizing.rows import Floats, Rows
 from whichgpu.engine.sizing.speed_serving import Steps
 
 
-class Bearing(NamedTuple):
-    """What one copy of each plan bears: the load from which on there have to be more of them."""
+class SustainedLoad(NamedTuple):
+    """What one replica of each plan sustains: the load from which on there have to be more of them."""
 
     in_time: list[Any]  # for each of some limits: requests a second within it, or in flight; 0 where not one alone is
     promised_per_s: Any  # requests that it may be promised to answer
     full_per_s: Any  # answered while it is full and never idle
 
 
-def bearing_of(
+def sustained_load_of(
     job: Job, steps: Steps, rows: Rows, *, room: Floats, demand: Demand, limits: Sequence[Targets]
-) -> Bearing:
-    """What a copy of each plan bears within limits on its times, each at the percentile of the demand.
+) -> SustainedLoad:
+    """The load that a replica of each plan sustains within limits on its times, each at the percentile of the demand.
 
     Args:
         job: what is served.
@@ -62,7 +62,8 @@ def bearing_of(
             held, alone = _held_within(replica, demand, targets, FEW_ROUNDS)
             kept = np.where(held < FULL * replica.places, rate_of(replica, held, demand.burst), np.inf)
             found[targets] = np.where(alone > 0, 0.0, kept)
-    return Bearing([found[targets] for targets in limits], _promised_per_s(replica, demand, full_per_s), full_per_s)
+    in_time = [found[targets] for targets in limits]
+    return SustainedLoad(in_time, _promised_per_s(replica, demand, full_per_s), full_per_s)
 
 
 def load_values(job: Job, steps: Steps, rows: Rows, *, room: Floats, demand: Demand) -> dict[str, Any]:
@@ -128,7 +129,7 @@ def _percentiles(times: Times, answer: int) -> dict[str, Any]:
 
 
 def _alone(replica: Replica, demand: Demand) -> dict[str, Any]:
-    """Times of a request that finds its copy idle, at the percentile of the targets; for judging, and no figures.
+    """Times of a request that finds its replica idle, at the percentile of the targets; for judging, and no figures.
 
     By them an overloaded plan is refused, if at all: its own times grow as long as the load lasts.
     """
@@ -139,7 +140,7 @@ def _alone(replica: Replica, demand: Demand) -> dict[str, Any]:
 
 
 def _promised_per_s(replica: Replica, demand: Demand, full_per_s: Any) -> Any:
-    """Requests per second that a copy may be promised to answer: within the targets, and with capacity to spare.
+    """Requests per second that a replica may be promised to answer: within the targets, and with capacity to spare.
 
     Returns:
         NaN where not even a request alone keeps the targets.
@@ -152,7 +153,7 @@ def _promised_per_s(replica: Replica, demand: Demand, full_per_s: Any) -> Any:
 
 
 def _held_within(replica: Replica, demand: Demand, limits: Targets, rounds: int) -> tuple[Any, Any]:
-    """The requests that a copy may hold within limits on its times, and how far an idle one is over them."""
+    """The requests that a replica may hold within limits on its times, and how far an idle one is over them."""
 
     def over(held: Any) -> Any:
         return _over_limits(arriving(replica, held, demand.burst), replica, demand, limits)
@@ -161,7 +162,7 @@ def _held_within(replica: Replica, demand: Demand, limits: Targets, rounds: int)
 
 
 def _present_within(replica: Replica, demand: Demand, limits: Targets, most: Any) -> Any:
-    """The requests in flight, of so many at most, that a copy answers within limits; 0 where not even one alone is."""
+    """The requests in flight, of so many at most, that a replica answers within limits; 0 where not even one is."""
 
     def over(present: Any) -> Any:
         return _over_limits(closed(replica, present, together=demand.together), replica, demand, limits)

@@ -42,14 +42,14 @@ class Ranks(Protocol):
 
     @property
     def data(self) -> Any:
-        """Copies of each."""
+        """Replicas of each."""
 
 
 def expert_sharers(job: Job, rows: Ranks) -> Any:
-    """Copies that share one set of routed experts while serving: attention is copied, experts lie on all their GPUs.
+    """Replicas that share one set of routed experts while serving: attention is copied, experts lie on all their GPUs.
 
     More than one only where ``expert_parallel`` is stated above the tensor ranks (data-parallel attention with experts
-    spread, as DeepSeek-style models are served); then as many as it says, at most all copies.
+    spread, as DeepSeek-style models are served); then as many as it says, at most all replicas.
     """
     if job.training or not job.expert_parallel or job.shape is None or not job.shape.moe:
         return 1

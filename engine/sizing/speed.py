@@ -16,7 +16,7 @@ from whichgpu.engine.sizing.layout import Layout
 from whichgpu.engine.sizing.memory import batch_of, is_small
 from whichgpu.engine.sizing.model import Figure, SpeedEstimate
 from whichgpu.engine.sizing.rows import Floats, Ints, rows_of
-from whichgpu.engine.sizing.serving_load import Bearing, bearing_of, load_values
+from whichgpu.engine.sizing.serving_load import SustainedLoad, load_values, sustained_load_of
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_encoders import encoder_values, pass_of
@@ -103,10 +103,10 @@ class JobSpeed:
             for end in range(len(picks))
         ]
 
-    def bearing(
+    def sustained_load(
         self, table: GpuTable, which: Ints, split: Split, room: Floats, limits: Sequence[Targets]
-    ) -> Bearing | None:
-        """What a copy of each plan bears, where copies of a language model share a load but nothing else; else None.
+    ) -> SustainedLoad | None:
+        """The load that a replica sustains, where those of a language model share a load but nothing else; else None.
 
         Args:
             table: the GPUs.
@@ -119,9 +119,9 @@ class JobSpeed:
         if not self._queued or job.shape is None or job.expert_parallel or not speaks_of_speed(job):
             return None
         if self._demand.at_hand and any(map(any, limits)):
-            return None  # More copies hold more requests then, and answer them no sooner.
+            return None  # More replicas hold more requests then, and answer them no sooner.
         steps = steps_of(load_of(job, job.shape, split.rows), rates_of(job, table, "value").take(which), split)
-        return bearing_of(job, steps, split.rows, room=room, demand=self._demand, limits=limits)
+        return sustained_load_of(job, steps, split.rows, room=room, demand=self._demand, limits=limits)
 
     def estimate(
         self,

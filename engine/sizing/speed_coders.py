@@ -21,7 +21,7 @@ from whichgpu.engine.sizing.speed_peaks import serving_precisions
 _ANY = math.inf
 #: Words in the names of components that encode prompts.
 _PROMPTS = ("text", "clip", "t5")
-#: Of a model nobody knows.
+#: Of a model that is not known.
 _USUAL = {"diffusion_image": "kl-16", "diffusion_video": "wan"}
 
 

@@ -60,7 +60,7 @@ def image_values(
         values = training_run(job, rate, flops, split, learning_of(job), pick, bus, starting, passing)
         return {"samples_per_s": values["samples_per_s"], "images_per_s": values["samples_per_s"], **values}
     each = flops / rate + (between_s if attends(job) else _passing_s)(job, table, pick)[which]
-    # Pictures pass one by one: those of a batch take as long together. Each goes to a copy that is free.
+    # Pictures pass one by one: those of a batch take as long together. Each goes to a replica that is free.
     outside = speed_constants().serving.batch_overhead_ms.at(TURNED[pick]) / 1e3
     server = BatchServer(lambda batch: batch * each, 1.0, outside, rows.count)
     values = batch_values(server, rows.count, rows.batch, demand)
@@ -113,10 +113,12 @@ def training_run(
     passes = (4.0 if job.checkpointing == "full" else 3.0) * (2 / 3 if job.peft else 1.0)
     micro = with_starts(rows.batch * flops * passes / rate + passing, starting)
     at_once = rows.batch * rows.count
-    told = job.gradient_accumulation or 1
+    accumulation_stated = job.gradient_accumulation or 1
     if job.global_batch and not job.gradient_accumulation:
-        told = np.maximum(1, np.rint(job.global_batch / at_once))
-    accumulation = between_exchanges(job, rows, rows.count, told, usual_samples(job.kind, job.family).at(pick))
+        accumulation_stated = np.maximum(1, np.rint(job.global_batch / at_once))
+    accumulation = between_exchanges(
+        job, rows, rows.count, accumulation_stated, usual_samples(job.kind, job.family).at(pick)
+    )
     step = micro * accumulation
     step = step + unhidden_s(step, data_exchange_s(job, learning, split, accumulation), split, pick)
     step = step + offloaded_s(job, learning, split, accumulation, step, bus, pick)
@@ -160,7 +162,7 @@ def _diffusion_values(
     def batch_s(batch: Any) -> Any:
         return steps * np.maximum(passes * batch * computing, starting) + beside(batch) + fetching
 
-    # A picture takes seconds, so that a queue feeds all copies.
+    # A picture takes seconds, so that a queue feeds all replicas.
     server = BatchServer(batch_s, most, 0.0, rows.count)
     values = batch_values(server, rows.count, rows.batch, demand)
     values["steps_per_s"] = values["samples_per_s"] * steps
@@ -186,12 +188,12 @@ def _evaluation_s(job: Job, denoiser: Denoiser, table: GpuTable, pick: Pick) -> 
     Large products at the achievable rate, attention in 16 bits, and passes over memory between them.
     """
     diffusion = speed_constants().diffusion
-    told = training_precisions(job) if job.training else serving_precisions(job.weight_precision)
-    sixteen = tuple(name for name in told if name not in _NARROW)
+    precisions = training_precisions(job) if job.training else serving_precisions(job.weight_precision)
+    sixteen = tuple(name for name in precisions if name not in _NARROW)
     # Quantised for diffusers, weights are unpacked to 16 bits before each product.
     unpacked = job.engine_stated and job.engine == "diffusers"
     wide = table.peaks(sixteen)
-    peaks = wide if unpacked else table.peaks(told)
+    peaks = wide if unpacked else table.peaks(precisions)
     scores = denoiser.attention / (wide.flops * wide.share * diffusion.attention_share.at(pick))
     passing = diffusion.memory_passes.at(TURNED[pick]) * denoiser.kept / table.bandwidth_in_reach(pick)
     return denoiser.products / (peaks.flops * peaks.share) + scores + passing

@@ -25,14 +25,14 @@ def lookup_values(
 ) -> dict[str, Any]:
     """Samples per second of a recommender and their times, for each row; a rule of thumb.
 
-    Tables are spread over the GPUs of a copy, each of which answers its part of every sample. The networks above the
+    Tables are spread over the GPUs of a replica, each of which answers its part of every sample. The networks above the
     tables, and the exchange of what was looked up, are taken as part of the share of bandwidth.
 
     Args:
         job: a recommender whose look-ups are stated.
         table: the GPUs.
         which: the GPU of each row, by its position in the table.
-        rows: the plans; the ``batch`` of a row is the samples in flight over all its copies.
+        rows: the plans; the ``batch`` of a row is the samples in flight over all its replicas.
         demand: what is asked; a request is one sample.
         pick: the slow, middle or fast end of the constants.
     """

@@ -91,10 +91,10 @@ def _matmul_share(gpu: Gpu, precision: str) -> float:
     if measured:
         return min(1.0, measured)
     shares = speed_constants().matmul_share
-    # What kin reach was measured of products in tensor cores.
+    # What cards of the same architecture reach was measured of products in tensor cores.
     segment = f"{gpu.vendor}-{gpu.segment}"
-    kin = () if precision == "fp32" else (f"{segment}-{gpu.architecture}", segment)
-    return next(shares[name] for name in (*kin, gpu.vendor, "default") if name in shares).value
+    same_architecture = () if precision == "fp32" else (f"{segment}-{gpu.architecture}", segment)
+    return next(shares[name] for name in (*same_architecture, gpu.vendor, "default") if name in shares).value
 
 
 def training_use(gpu: Gpu, pick: Pick) -> float:

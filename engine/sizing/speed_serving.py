@@ -38,7 +38,7 @@ class Load(NamedTuple):
     exchange_bytes: float  # per token and all-reduce
     layers: int
     prompt_tokens: float  # of a request, that are computed and not found in the cache of prefixes
-    sharers: Any = 1  # copies whose tokens pass through the same experts
+    sharers: Any = 1  # replicas whose tokens pass through the same experts
     routed_bytes: float = 0.0  # of a token, that go to its experts on other GPUs and come back, in all layers
     sparse_layers: float = 0.0
     verified: float = 1.0  # tokens that a step computes for each sequence: one, and those that were drafted
@@ -188,7 +188,7 @@ class Steps(NamedTuple):
     cache: Any  # read for a sequence
     arithmetic: Any  # of a sequence
     prompt: Any  # arithmetic of a prompt
-    together: Any  # share of it in experts, which all copies compute together that share them
+    together: Any  # share of it in experts, which all replicas compute together that share them
     floor: float  # kernels cannot be started faster
     eager_floor: float  # nor those of a prompt, which replays no captured graph
     alone: Any  # those who decode wait while a prompt passes
@@ -196,7 +196,7 @@ class Steps(NamedTuple):
     per_sequence: float
     exchange: Any  # of a step, whatever its size
     exchange_per_token: Any
-    sharers: Any  # copies that go through their steps together, since they share their experts
+    sharers: Any  # replicas that go through their steps together, since they share their experts
     verified: float  # tokens of a sequence
     accepted: float
     prompt_tokens: float
@@ -232,11 +232,11 @@ class Steps(NamedTuple):
         return _either(step + added, self.eager_floor)
 
     def lengthened_by(self, prompts: Any) -> Any:
-        """How many times the time of one prompt a step takes longer in which each copy takes so many prompts.
+        """How many times the time of one prompt a step takes longer in which each replica takes so many prompts.
 
-        Copies that share their experts step together. Their experts share the work of all prompts. The rest lasts until
-        the copy with the most prompts is done, so that prompts of copies which come to the same step pass side by side:
-        some copy has one in ``1 - exp(-n s)`` of the steps, if n come to each of s copies by chance.
+        Replicas that share their experts step together. Their experts share the work of all prompts. The rest lasts
+        until the replica with the most prompts is done, so that prompts of replicas which come to the same step pass
+        side by side: some replica has one in ``1 - exp(-n s)`` of the steps, if n come to each of s replicas by chance.
         """
         if not np.any(self.sharers > 1):
             return prompts
@@ -287,7 +287,7 @@ def _either(one: Any, other: Any) -> Any:
 def _exchange_s(load: Load, rates: Rates, split: Split) -> tuple[Any, Any]:
     """Two all-reduces a layer over the tensor ranks, one hand-over per pipeline boundary: for a step, and per token.
 
-    Tokens of copies that share their experts go to them and back in each sparse layer.
+    Tokens of replicas that share their experts go to them and back in each sparse layer.
     """
     tensor, pipeline = split.rows.tensor, split.rows.pipeline
     alone, with_one = (all_reduce_s(size, tensor, split.tensor_link) for size in (0.0, load.exchange_bytes))

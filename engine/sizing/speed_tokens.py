@@ -1,4 +1,4 @@
-"""Speed of vision networks of tokens of one width (ViT and its kin): large products, and what passes memory between."""
+"""Speed of vision networks of tokens of one width (ViT and the like): large products, and what passes memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.networks import feature_maps
 
 
-#: By the ids of models; Swin attends within windows that it cuts anew, and is none of them, nor are their kin that
+#: By the ids of models; Swin attends within windows that it cuts anew, and is none of them, nor are the like that
 #: convolve.
 _OF_TOKENS = re.compile(r"(?!.*(convnext|resnet|[-_]rn\d))(vit|deit|beit|dino|clip|siglip|eva)")
 #: Bytes that operators between the products of a layer read and write for each token and channel, 16 bits each: two

@@ -63,9 +63,9 @@ _BATCH_WORDS = {
     "in_flight": SERVING_WORDS["in_flight"],
     "utilization": "requests per second / requests per second of full batches",
     "overloaded": "the stated rate is more than full batches answer",
-    "capacity_samples_per_s": "requests of a full batch / time of it, all copies",
+    "capacity_samples_per_s": "requests of a full batch / time of it, all replicas",
     "latency_mean_ms": "time of the batch + the rest of the one before it + the queue before full batches; one queue"
-    " feeds all copies where pictures pass one by one",
+    " feeds all replicas where pictures pass one by one",
     "latency_p95_ms": "the median, and the tail of the waits before it",
     "latency_p99_ms": "the median, and the tail of the waits before it",
     "qps": "requests per second that keep the targets, at most the share of capacity planned for",
@@ -93,7 +93,7 @@ _DENOISING_WORDS = {
 }
 _LOOKUP_WORDS = {
     **_BATCH_WORDS,
-    "samples_per_s": "batch / (start of its kernels + batch x look-ups x bytes of a vector / bandwidth), all copies",
+    "samples_per_s": "batch / (start of its kernels + batch x look-ups x bytes of a vector / bandwidth), all replicas",
     "latency_ms": "start of the kernels + look-ups x bytes of a vector / (bandwidth x share used); and the wait",
 }
 _SPEECH_WORDS = {

@@ -30,15 +30,15 @@ def state_bytes(job: Job) -> StateBytes:
     training = sizing_constants().training
     recipe = training.recipes[job.recipe]
     optimizer = training.optimizers[job.optimizer]
-    habits = training.frameworks.get(job.framework or "")
+    defaults = training.frameworks.get(job.framework or "")
     moments = optimizer.moments
     if job.recipe == "pure" and optimizer.halves:
         moments /= 2.0
     gradients = recipe.gradients
-    if habits is not None and habits.gradient_bytes and job.recipe == "mixed":
-        gradients = habits.gradient_bytes
-    if habits is not None and habits.gradient_bytes_bf16 and accumulates_wide(job):
-        gradients = habits.gradient_bytes_bf16
+    if defaults is not None and defaults.gradient_bytes and job.recipe == "mixed":
+        gradients = defaults.gradient_bytes
+    if defaults is not None and defaults.gradient_bytes_bf16 and accumulates_wide(job):
+        gradients = defaults.gradient_bytes_bf16
     extra = 0.0
     if job.optimizer.endswith("8bit"):
         extra = max(0.0, (4.0 if job.recipe == "pure" else 8.0) - moments)
@@ -47,8 +47,8 @@ def state_bytes(job: Job) -> StateBytes:
 
 def accumulates_wide(job: Job) -> bool:
     """Whether gradients of bf16 add up in one flat tensor of 32 bits, which is stepped as it is."""
-    habits = sizing_constants().training.frameworks.get(job.framework or "")
-    wide = habits is not None and habits.gradient_bytes_bf16 is not None
+    defaults = sizing_constants().training.frameworks.get(job.framework or "")
+    wide = defaults is not None and defaults.gradient_bytes_bf16 is not None
     return wide and job.recipe == "mixed" and job.compute_precision == "bf16"
 
 
@@ -62,8 +62,8 @@ def shards(rows: Rows) -> tuple[Any, Any, Any]:
 
 def splits_models(job: Job) -> bool:
     """Whether the framework splits a model over GPUs in the manner of Megatron, and never shards its weights."""
-    habits = sizing_constants().training.frameworks.get(job.framework or "")
-    return habits is not None and not habits.shards_weights
+    defaults = sizing_constants().training.frameworks.get(job.framework or "")
+    return defaults is not None and not defaults.shards_weights
 
 
 def weights_stay(job: Job, rows: Rows) -> Any:

@@ -50,7 +50,7 @@ def figure_support(job: Job, gpu: Gpu, memory_method: str | None, speeds: Collec
 def support_of(job: Job) -> JobSupport:
     """What can be said of a job of its kind at best."""
     profile = job_profile(job.profile)
-    if looks_up(job):  # What nobody knows of a recommender is stated.
+    if looks_up(job):  # What is not known of a recommender is stated.
         return replace(profile.serving, rates="rule_of_thumb", times="rule_of_thumb")
     return profile.training if job.training else profile.serving
 

@@ -8,13 +8,13 @@ import numpy as np
 from msgspec.structs import replace
 
 from whichgpu.engine.sizing.constants import sizing_constants
-from whichgpu.engine.sizing.copies import cast_weights, replica_buckets
 from whichgpu.engine.sizing.encoders import kept_gb, learns_encoders
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layers import wide_ends
 from whichgpu.engine.sizing.learning import activations_gb, adapter_params, in_pipeline, logits_gb
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn
 from whichgpu.engine.sizing.reinforcement import beside_the_actor, rollout_part, rollout_spare
+from whichgpu.engine.sizing.replicas import cast_weights, replica_buckets
 from whichgpu.engine.sizing.rows import Rows
 from whichgpu.engine.sizing.serving import layer_bytes
 from whichgpu.engine.sizing.shape import Shape
@@ -151,7 +151,9 @@ def step_part(workspace: Any, freed: Any) -> PartColumn:
     return PartColumn(STEP, np.where(more, workspace - freed, 0.0), (workspace, freed), more)
 
 
-def taking_turns(job: Job, params: Any, released: Any, activations: Any, rows: Rows, parts: list[PartColumn]) -> Any:
+def overlap_gradients(
+    job: Job, params: Any, released: Any, activations: Any, rows: Rows, parts: list[PartColumn]
+) -> Any:
     """Append gradients that come as activations go, as far as they exceed them; give what their step can still use."""
     if not np.any(released):
         return activations
@@ -213,8 +215,8 @@ def _frozen(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> None
     inputs = (shape.layer_params / tensor / 1e9, weight.body, end_params / tensor / 1e9)
     parts.append(PartColumn(LIVE_LAYER, np.where(spread, gathered, 0.0), inputs, spread))
     parts.append(PartColumn(FROZEN, frozen + scales, (on_rank, job.weight_precision, over, weight.scales)))
-    habits = sizing_constants().training.frameworks.get(job.framework or "")
-    if habits is not None and habits.trains_around_frozen:
+    defaults = sizing_constants().training.frameworks.get(job.framework or "")
+    if defaults is not None and defaults.trains_around_frozen:
         around = np.where(spread, frozen + layer, 0.0)
         parts.append(PartColumn(AROUND_FROZEN, around, (on_rank, over), spread))
     if weight.body < 2.0:
@@ -253,8 +255,8 @@ def bytes_of_an_adapter(job: Job) -> float:
     training = sizing_constants().training
     if job.narrow_adapters is not None:
         return training.adapter_bytes.value * (0.5 if job.narrow_adapters else 1.0)
-    habits = training.frameworks.get(job.framework or "")
-    return habits.adapter_bytes if habits and habits.adapter_bytes else training.adapter_bytes.value
+    defaults = training.frameworks.get(job.framework or "")
+    return defaults.adapter_bytes if defaults and defaults.adapter_bytes else training.adapter_bytes.value
 
 
 def _bytes_here(job: Job, rows: Rows) -> tuple[Any, Any]:
@@ -288,7 +290,7 @@ def trained_states(job: Job, block: Block, rows: Rows, parts: list[PartColumn]) 
     per = state_bytes(job)
     over_weights, over_gradients, over_states = shards(rows)
     count = block.params / 1e9
-    habits = training.frameworks.get(job.framework or "")
+    defaults = training.frameworks.get(job.framework or "")
     if job.cpu_offload:
         # Below the third stage only optimiser state and master weights wait in host memory. Above it two layers are on
         # the GPU at a time, with their weights and gradients.
@@ -306,7 +308,7 @@ def trained_states(job: Job, block: Block, rows: Rows, parts: list[PartColumn]) 
         return 0.0, 0.0
     # A step of one micro-batch sets its gradients to none at its end; over several they lie beside the next one's loss.
     once = job.gradient_accumulation == 1
-    releases = once or job.optimizer_in_backward or (habits is not None and habits.releases_gradients)
+    releases = once or job.optimizer_in_backward or (defaults is not None and defaults.releases_gradients)
     parts.append(PartColumn(WEIGHTS, count * per.weights / over_weights, (count, per.weights, over_weights)))
     gradients = (block.largest / 1e9 if job.optimizer_in_backward else count) * per.gradients / over_gradients
     if not releases:

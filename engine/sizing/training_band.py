@@ -47,7 +47,7 @@ def finished(
 ) -> MemoryColumns:
     """Add what the runtime takes, and the band.
 
-    ``soft`` is the part that depends on the framework's habits, ``open_gb`` what may come on top,
+    ``soft`` is the part that depends on the framework's defaults, ``open_gb`` what may come on top,
     ``less_gb`` what may be missing, ``apart`` what is held but never in use together, in GB.
     """
     constants = sizing_constants()
@@ -120,7 +120,7 @@ def _band(
 def _left_open(
     job: Job, shape: Shape, parts: list[PartColumn], rows: Rows, soft: Any
 ) -> Iterator[tuple[Any, Any, str]]:
-    """What facts that nobody stated may take from a transformer's low end and add to its high end, in GB, and why."""
+    """What facts that are not stated may take from a transformer's low end and add to its high end, in GB, and why."""
     micro_batch, accumulation = in_pipeline(job, rows)
     if job.unstated & {"seq_len_tokens", "batch_size_per_gpu"}:
         yield 0.2 * soft, 0.5 * soft, "sequence length or micro-batch is not stated"
@@ -134,15 +134,15 @@ def _left_open(
         plain = replace(job, checkpointing="none")
         kept = activations_gb(plain, shape, rows.tensor, rows.pipeline, micro_batch, accumulation)[0]
         yield 0.0, kept * (0.0625 if job.framework else 0.33), "whether activations are recomputed is not stated"
-    habits = sizing_constants().training.frameworks.get(job.framework or "")
-    light = habits is not None and habits.checkpointing_lora and job.kind == "lora" and job.checkpointing == "none"
+    defaults = sizing_constants().training.frameworks.get(job.framework or "")
+    light = defaults is not None and defaults.checkpointing_lora and job.kind == "lora" and job.checkpointing == "none"
     if light and "gradient_checkpointing" in job.unstated:
         # A default which many a run of adapters departs from: of what is kept half is allowed for.
         anew = replace(job, checkpointing="full")
         kept = activations_gb(job, shape, rows.tensor, rows.pipeline, micro_batch, accumulation)[0]
         least = activations_gb(anew, shape, rows.tensor, rows.pipeline, micro_batch, accumulation)[0]
         yield np.maximum(0.0, 0.5 * (kept - least)), 0.0, "whether activations are recomputed is not stated"
-    fused = job.checkpointing == "selective" or (habits is not None and habits.fuses_attention)
+    fused = job.checkpointing == "selective" or (defaults is not None and defaults.fuses_attention)
     if job.flash_attention and "flash_attention" in job.open_facts and not fused:
         # Older code and some models' own holds the scores of the layer at work, which grow with the square of tokens.
         scores = micro_batch * job.seq_len_tokens * score_bytes_per_token(job, shape, rows.tensor) / 1e9
@@ -151,20 +151,20 @@ def _left_open(
     if experts is not None:
         yield 0.0, 0.5 * experts, "whether experts are quantized too is not stated"
     if job.loss_assumed:
-        # A chunked loss is the framework's habit, which a run may not have.
+        # A chunked loss is the framework's default, from which a run may depart.
         whole = logits_gb(replace(job, chunked_loss=False), shape, rows.tensor, micro_batch)
         yield 0.0, 0.5 * whole, "whether the loss is fused is not stated"
 
 
 def _experts_open_gb(job: Job, shape: Shape, rows: Rows) -> Any:
-    """What experts in 16 bits would take more on each GPU, where nobody says whether they are quantised; else None."""
+    """What experts in 16 bits would take more on each GPU, where it is open whether they are quantised; else None."""
     constants = sizing_constants()
-    habits = constants.training.frameworks.get(job.framework or "")
-    told = job.expert_precision is not None or (habits is not None and habits.quantizes_experts is not None)
+    defaults = constants.training.frameworks.get(job.framework or "")
+    known = job.expert_precision is not None or (defaults is not None and defaults.quantizes_experts is not None)
     alone = job.model is not None and job.model.moe is not None and not job.model.moe.one_table
     # Of an older release they are linear layers.
-    told = told or (alone and older(job.transformers_version, constants.fused_experts.since))
-    if told or not job.peft or not shape.expert_params or job.weight_precision not in constants.fused_experts.formats:
+    known = known or (alone and older(job.transformers_version, constants.fused_experts.since))
+    if known or not job.peft or not shape.expert_params or job.weight_precision not in constants.fused_experts.formats:
         return None
     more = 2.0 - constants.weights[job.weight_precision].body
     return shape.expert_params * more / (rows.tensor * rows.pipeline * shards(rows)[0]) / 1e9

@@ -22,21 +22,21 @@ class Learning(NamedTuple):
     layers: float  # that are gathered one by one
 
 
-def between_exchanges(job: Job, rows: Rows, ranks: Any, told: Any, usual_samples: float) -> Any:
+def between_exchanges(job: Job, rows: Rows, ranks: Any, accumulation_stated: Any, usual_samples: float) -> Any:
     """Micro-batches between two exchanges of gradients where neither they nor the batch of a step are stated.
 
-    Whoever exchanges over a slow link lets gradients add up to a batch as it is usual, by copies as in a pipeline.
+    Whoever exchanges over a slow link lets gradients add up to a batch as it is usual, by replicas as in a pipeline.
 
     Args:
         job: what is trained.
         rows: the plans.
         ranks: of each, that work on samples of their own.
-        told: micro-batches of a step, as they are counted.
+        accumulation_stated: micro-batches of a step, as they are counted.
         usual_samples: of a step.
     """
     if job.gradient_accumulation or job.global_batch:
-        return told
-    return np.maximum(told, np.rint(usual_samples / (rows.batch * ranks)))
+        return accumulation_stated
+    return np.maximum(accumulation_stated, np.rint(usual_samples / (rows.batch * ranks)))
 
 
 def data_exchange_s(job: Job, learning: Learning, split: Split, accumulation: Any) -> Any:
@@ -54,7 +54,7 @@ def data_exchange_s(job: Job, learning: Learning, split: Split, accumulation: An
 
 def unhidden_s(computing: Any, exchanging: Any, split: Split, pick: Pick) -> Any:
     """The part of the exchange that computation does not hide."""
-    # Copies over PCIe share the bus with the loader and the host.
+    # Replicas over PCIe share the bus with the loader and the host.
     on_the_bus = (split.link.latency_s > 2e-5) & (split.node.latency_s == 0)
     overlap = speed_constants().training.overlap.at(pick) * np.where(on_the_bus, 0.6, 1.0)
     return np.where(exchanging > 0, np.maximum(exchanging - computing, (1.0 - overlap) * exchanging), 0.0)

@@ -25,7 +25,7 @@ from whichgpu.engine.sizing.training import expert_spread
 from whichgpu.engine.sizing.training_exchange import Learning, between_exchanges, data_exchange_s, unhidden_s
 
 
-#: Micro-batches of a step for each stage of a pipeline, where nobody states them: fewer leave it waiting.
+#: Micro-batches of a step for each stage of a pipeline, where they are not stated: fewer leave it waiting.
 BATCHES_OF_A_STAGE = 4
 #: Multiples of a forward pass (2 N FLOPs a token): forward, gradient of the input, gradient of the weights.
 _FULL_PASSES, _ADAPTER_PASSES = 3.0, 2.0
@@ -68,9 +68,9 @@ def training_values(
         adapted = shape.layers * len(job.lora_targets) if job.peft else 0
         micro = with_starts(micro, starting_s(job, shape.layers, adapted, pick) / rows.pipeline)
     micro = micro + _tensor_exchange_s(job, shape, split, tokens) + _expert_exchange_s(job, shape, split, tokens)
-    told = _accumulation(job, rows)
+    accumulation_stated = _accumulation(job, rows)
     ranks = rows.data / job.context_parallel
-    accumulation = between_exchanges(job, rows, ranks, told, _usual_sequences(job, pick))
+    accumulation = between_exchanges(job, rows, ranks, accumulation_stated, _usual_sequences(job, pick))
     bubble = 1.0 + (rows.pipeline - 1) / (accumulation * _interleaved(job, shape, rows))
     step = micro * accumulation * bubble
     learning = Learning(shape.params, _trained_params(job, shape), shape.layers)
@@ -79,9 +79,9 @@ def training_values(
         step = step + offloaded_s(job, learning, split, accumulation, step, table.host_bandwidth(pick)[which], pick)
     else:
         step = step + _optimizer_s(job, shape, table.bandwidth()[which], rows)
-    # A step is of what is told; that it goes on for as long as is usual keeps exchanges apart, not steps together.
-    step = step * told / accumulation
-    batch = rows.batch * told * ranks
+    # A step is of what is stated; that it goes on for as long as is usual keeps exchanges apart, not steps together.
+    step = step * accumulation_stated / accumulation
+    batch = rows.batch * accumulation_stated * ranks
     tokens_per_s = batch * job.seq_len_tokens * job.context_parallel / step
     values = {
         "tokens_per_s": tokens_per_s,

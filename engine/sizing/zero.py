@@ -51,8 +51,8 @@ def gathered_bytes(job: Job, on_rank: Any, largest: Any, width: float) -> Any:
 
 def _third_stage(job: Job) -> ThirdStage:
     training = sizing_constants().training
-    habits = training.frameworks.get(job.framework or "")
-    return training.zero.third_stage["auto" if habits is None else habits.third_stage]
+    defaults = training.frameworks.get(job.framework or "")
+    return training.zero.third_stage["auto" if defaults is None else defaults.third_stage]
 
 
 def beside_zero(job: Job, rows: Rows, trained: Any, hidden: float) -> Beside:
@@ -62,8 +62,8 @@ def beside_zero(job: Job, rows: Rows, trained: Any, hidden: float) -> Beside:
     those of a group of parameters at a time. Under offload that happens in host memory; of the third stage the bucket
     of gradients stays, which is there from the beginning, and what of it is sent.
     """
-    habits = sizing_constants().training.frameworks.get(job.framework or "")
-    megatron = habits is not None and splits_models(job) and not habits.steps_by_zero
+    defaults = sizing_constants().training.frameworks.get(job.framework or "")
+    megatron = defaults is not None and splits_models(job) and not defaults.steps_by_zero
     third = in_third_stage(job, rows)
     staged = third | (rows.sharded("zero1", "zero2") & (not job.cpu_offload))
     if megatron or accumulates_wide(job) or not np.any(staged):

@@ -163,9 +163,9 @@ def _candidate_reason(
 
 def assumptions(outcome: Outcome) -> list[part_types.Assumption]:
     """What was taken for granted: defaults of the vocabulary, and inputs that the sizing filled in."""
-    settled = outcome.intake.resolved
-    assumed = {item.fact: (item.value, item.because) for item in reversed(outcome.assumed) if item.fact not in settled}
-    for name, fact in settled.items():
+    resolved = outcome.intake.resolved
+    assumed = {item.fact: (item.value, item.because) for item in reversed(outcome.assumed) if item.fact not in resolved}
+    for name, fact in resolved.items():
         if fact.candidate.origin == "assumed":
             assumed[name] = (fact.value, fact.candidate.formula)
     return [{"fact": name, "value": value, "because": reason} for name, (value, reason) in sorted(assumed.items())]
@@ -272,7 +272,7 @@ def verdicts(outcome: Outcome, rules: Mapping[str, Rule]) -> list[trace_types.Ru
     found: dict[str, trace_types.RuleVerdict] = {}
     stages = [outcome.intake, outcome.final] + ([outcome.round.survey] if outcome.round else [])
     for resolved in stages:
-        for verdict in _settled(resolved, rules):
+        for verdict in _verdicts_of(resolved, rules):
             found[verdict.rule] = _entry(verdict, "workload")
     chosen, candidate = outcome.chosen, next(iter(outcome.candidates), None)
     on_candidates = {item.rule.id: item.scope for item in outcome.fired if item.rule.each == "candidate"}
@@ -293,7 +293,7 @@ def verdicts(outcome: Outcome, rules: Mapping[str, Rule]) -> list[trace_types.Ru
     return [found[name] for name in sorted(found)]
 
 
-def _settled(resolved: ResolvedFacts, rules: Mapping[str, Rule]) -> list[Verdict]:
+def _verdicts_of(resolved: ResolvedFacts, rules: Mapping[str, Rule]) -> list[Verdict]:
     result = []
     for level in resolved.judged:
         for name in level.evaluation.rules:

@@ -112,10 +112,10 @@ def _shown(value: object) -> str:
 
 def _refusal(value: object, wanted: Any, name: str, said: str) -> InputError:
     what = "record" if wanted is Record else "decision"
-    return InputError(Problem(f"not-a-{what}", f"{name} is not a whole {what}: {said}", fix=_remedy(value, name)))
+    return InputError(Problem(f"not-a-{what}", f"{name} is not a whole {what}: {said}", fix=_fix(value, name)))
 
 
-def _remedy(value: object, name: str) -> str:
+def _fix(value: object, name: str) -> str:
     """How a decision would be had, by what was handed in instead."""
     if isinstance(value, dict) and str(value.get("format")).startswith("whichgpu.session/"):
         return f"it is an interview; end it with: whichgpu resume {name} --save RECORD"

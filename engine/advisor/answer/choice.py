@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.answer.plans import unverified_dict
-from whichgpu.engine.advisor.answer.wording import because, fallback_text, larger_words, later_than_bearable
+from whichgpu.engine.advisor.answer.wording import because, fallback_text, larger_words, later_than_tolerable
 from whichgpu.engine.advisor.contenders import traits_of_plan
 from whichgpu.engine.advisor.dominance import joins_no_more
 from whichgpu.engine.advisor.losses import (
@@ -20,7 +20,7 @@ from whichgpu.engine.advisor.losses import (
 from whichgpu.engine.advisor.options import gain_of
 from whichgpu.engine.advisor.outcome import Judged, Outcome
 from whichgpu.engine.core import Facts
-from whichgpu.engine.plans import BEARABLE, TARGETS
+from whichgpu.engine.plans import TARGETS, TOLERABLE
 from whichgpu.engine.rules import Rule, Vocabulary
 
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _READ: Mapping[str, tuple[str, ...]] = {
     "larger": ("serving_mode", "utilization_pct", "objective"),
     "room": TARGETS,
-    "late": ("serving_mode", *BEARABLE),
+    "late": ("serving_mode", *TOLERABLE),
 }
 #: Why a plan without room is passed over.
 ONLY_JUST = "it meets what is stated by less than that is known to, and the answer meets it with room for little more"
@@ -64,7 +64,7 @@ def preference_cost(outcome: Outcome) -> plan_types.PreferenceCost | None:
     answer = outcome.chosen
     if answer is None or answer.standing.merit is None:
         return None
-    rivals = [
+    others = [
         entry
         for entry in outcome.judged
         if entry.standing.tier == answer.standing.tier
@@ -75,20 +75,20 @@ def preference_cost(outcome: Outcome) -> plan_types.PreferenceCost | None:
         and entry.standing.merit < answer.standing.merit
         and gain_of(entry.measures, answer.measures, outcome.objective) > 1
     ]
-    if not rivals:
+    if not others:
         return None
-    best = min(rivals, key=lambda entry: entry.standing.merit or 0.0)
-    against_both = _speaking(answer, -1)
-    for_both = _speaking(best, 1)
+    best = min(others, key=lambda entry: entry.standing.merit or 0.0)
+    against_both = _counted_rules(answer, -1)
+    for_both = _counted_rules(best, 1)
     return {
         **_beside(best, answer),
         "share": gain_of(best.measures, answer.measures, outcome.objective) - 1,
-        "rules_for": [rule for rule in _speaking(answer, 1) if rule not in for_both],
-        "rules_against": [rule for rule in _speaking(best, -1) if rule not in against_both],
+        "rules_for": [rule for rule in _counted_rules(answer, 1) if rule not in for_both],
+        "rules_against": [rule for rule in _counted_rules(best, -1) if rule not in against_both],
     }
 
 
-def _speaking(entry: Judged, side: int) -> list[str]:
+def _counted_rules(entry: Judged, side: int) -> list[str]:
     """The rules whose points count for a plan (side 1), or against it (-1)."""
     return [award.rule for award in entry.ranked.awards if award.rule and award.counted and award.points * side > 0]
 
@@ -130,7 +130,7 @@ def _has_more_merit(entry: Judged, answer: Judged, margin: float) -> bool:
 
 
 def _cheaper_but_late(entry: Judged, answer: Judged, margin: float) -> bool:
-    """Whether a plan costs clearly less than the answer, and comes later than people bear."""
+    """Whether a plan costs clearly less than the answer, and comes later than people tolerate."""
     mine, its = entry.measures.cost, answer.measures.cost
     return too_late(entry, answer) and mine is not None and its is not None and mine * margin <= its
 
@@ -189,7 +189,7 @@ def _without_rule(
         case "room":
             return ONLY_JUST
         case "late":
-            return later_than_bearable(entry, outcome.intake.facts, vocabulary)
+            return later_than_tolerable(entry, outcome.intake.facts, vocabulary)
         case _:
             return _because_of_evidence(entry, answer)
 

@@ -16,8 +16,8 @@ class CompactParallelism(TypedDict, total=False):
 
     tensor: Annotated[Count, doc("GPUs that share each layer.")]
     pipeline: Annotated[Count, doc("Stages of layers, one after the other.")]
-    data: Annotated[Count, doc("Copies of the model.")]
-    sharding: Annotated[Word, doc("What the copies share: zero1, zero2, zero3, ...")]
+    data: Annotated[Count, doc("Replicas of the model.")]
+    sharding: Annotated[Word, doc("What the replicas share: zero1, zero2, zero3, ...")]
 
 
 class CompactPlan(TypedDict):

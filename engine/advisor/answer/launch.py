@@ -37,7 +37,7 @@ def launch_file() -> LaunchFile:
     return read_constants(LaunchFile, "launch.yaml")
 
 
-#: What engines are told where weights in 16 bits, as published, are to be served.
+#: The options that engines get where weights in 16 bits, as published, are to be served.
 _DTYPES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
 _SERVED = frozenset({"llm", "multimodal"})
 _MODEL = "MODEL"  # stands for weights that the catalogue cannot name

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.answer.choice import below_answer
-from whichgpu.engine.advisor.answer.wording import because, fallback_text, larger_words, later_than_bearable
+from whichgpu.engine.advisor.answer.wording import because, fallback_text, larger_words, later_than_tolerable
 from whichgpu.engine.advisor.losses import Loss
 from whichgpu.engine.advisor.outcome import Judged, Outcome
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.catalogue import Gpu, Knowledge
 from whichgpu.engine.core import Facts, number
-from whichgpu.engine.plans import NOT_TO_BE_HAD, Plan, fabric_of, gpus_not_to_be_had, ladder
+from whichgpu.engine.plans import NOT_AVAILABLE, Plan, fabric_of, gpus_not_available, ladder
 from whichgpu.engine.rules import Rule, Vocabulary
 
 
@@ -31,7 +31,7 @@ _BELOW = {
     "guide_cards": "the guides name other cards for the case",
     "guide_counts": "the guides name another count for the case",
     "larger": "it is larger than the work that is stated calls for",
-    "late": "its answers come later than people bear, which counts as costlier",
+    "late": "its answers come later than people tolerate, which counts as costlier",
     "room": "it only just meets the stated targets, and another meets them with room for little more",
 }
 
@@ -67,9 +67,9 @@ def passed_over(outcome: Outcome, shown: Sequence[Judged], knowledge: Knowledge)
         stated = "num_gpus" in outcome.intake.facts
         for plans in by_gpu.values():
             _add_unplanned(found, plans, stated=stated)
-        for gpu in gpus_not_to_be_had(outcome.intake.facts, knowledge):
+        for gpu in gpus_not_available(outcome.intake.facts, knowledge):
             inside = fabric_of(gpu).node_gpus
-            _add(found, gpu, ladder(inside, inside), NOT_TO_BE_HAD)
+            _add(found, gpu, ladder(inside, inside), NOT_AVAILABLE)
     return [found[key] for key in sorted(found)]
 
 
@@ -171,7 +171,7 @@ def loss_text(
         case "room":
             text = f"it meets what is stated by less than that is known to, and {named(loss.to)} meets it with room"
         case "late":
-            text = f"{later_than_bearable(entry, shared, vocabulary)}, which counts as costlier"
+            text = f"{later_than_tolerable(entry, shared, vocabulary)}, which counts as costlier"
         case "merit":
             text = _merit_text(loss, objective)
         case "score":

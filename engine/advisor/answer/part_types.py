@@ -52,11 +52,11 @@ class KnowledgeInfo(TypedDict):
 
 
 class Fact(TypedDict):
-    """A fact of the workload, as it was settled."""
+    """A fact of the workload, as it was resolved."""
 
     value: Annotated[FactValue, doc("Its value.")]
     origin: Annotated[Origin, doc("Where the value came from.")]
-    seq: Annotated[int | None, doc("The entry of the trace that settled it; null without a trace.")]
+    seq: Annotated[int | None, doc("The entry of the trace that resolved it; null without a trace.")]
 
 
 class NoAnswer(TypedDict):
@@ -245,5 +245,5 @@ class Interview(TypedDict):
     """How an interview led to the facts."""
 
     answered: Annotated[list[AskedFact], doc("What was learned.")]
-    unknown: Annotated[list[UnknownFact], doc("What nobody knew.")]
+    unknown: Annotated[list[UnknownFact], doc("What was not known.")]
     unasked: Annotated[list[UnaskedFact], doc("What was not asked.")]

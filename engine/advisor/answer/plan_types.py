@@ -46,8 +46,8 @@ class Parallelism(TypedDict):
 
     tensor: Annotated[Count, doc("GPUs that share each layer.")]
     pipeline: Annotated[Count, doc("Stages of layers, one after the other.")]
-    data: Annotated[Count, doc("Copies of the model.")]
-    sharding: Annotated[Word | None, doc("What the copies share: none, zero1, zero2, zero3, ...")]
+    data: Annotated[Count, doc("Replicas of the model.")]
+    sharding: Annotated[Word | None, doc("What the replicas share: none, zero1, zero2, zero3, ...")]
 
 
 class Partition(TypedDict):

@@ -185,7 +185,7 @@ def _partition(plan: Plan) -> plan_types.Partition | None:
 def _offer(offer: Offer | None, instances: int | None = None) -> plan_types.Offer | None:
     if offer is None:
         return None
-    told: plan_types.Offer = {
+    shown: plan_types.Offer = {
         "provider_class": offer.provider_class,
         "provider": offer.provider,
         "instance": offer.instance,
@@ -197,10 +197,10 @@ def _offer(offer: Offer | None, instances: int | None = None) -> plan_types.Offe
         "source": offer.source,
     }
     if offer.quota_gpus is not None:
-        told["quota_gpus"] = offer.quota_gpus
+        shown["quota_gpus"] = offer.quota_gpus
     if offer.lead_time_days is not None:
-        told["lead_time_days"] = offer.lead_time_days
-    return told
+        shown["lead_time_days"] = offer.lead_time_days
+    return shown
 
 
 def _committed(commitment: Commitment) -> plan_types.Commitment:

@@ -50,7 +50,7 @@ class Comparison(TypedDict):
     """Renting against owning over the horizon."""
 
     horizon_years: Annotated[Number, doc("The time that is looked at.")]
-    horizon_assumed: NotRequired[Annotated[bool, doc("Nobody stated it.")]]
+    horizon_assumed: NotRequired[Annotated[bool, doc("It was not stated.")]]
     rent_usd: Annotated[Number | None, doc("What renting costs.")]
     own_usd: Annotated[Number | None, doc("What owning costs.")]
     hybrid_usd: Annotated[Number | None, doc("What owning the base load and renting the rest costs.")]

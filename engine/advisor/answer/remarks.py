@@ -162,13 +162,13 @@ def disagreements(fired: Iterable[Fired], knowledge: Knowledge) -> list[part_typ
 
 
 def _effects_of(fired: Iterable[Fired], kind: type[_Kind]) -> Iterator[tuple[Fired, _Kind]]:
-    """The effects of one kind, each with the rule that had it, in the order in which they speak."""
-    for item in sorted(fired, key=_speaking_order):
+    """The effects of one kind, each with the rule that had it, in the order in which they are shown."""
+    for item in sorted(fired, key=_display_order):
         yield from ((item, effect) for effect in item.rule.effects if isinstance(effect, kind))
 
 
-def _speaking_order(item: Fired) -> tuple[int, int, str, str]:
-    """The chosen plan speaks first, then the workload, then other GPUs; an own text before a general ground."""
+def _display_order(item: Fired) -> tuple[int, int, str, str]:
+    """The chosen plan comes first, then the workload, then other GPUs; an own text before a general ground."""
     scope = 2 if item.scope.startswith("candidate ") else 1 if item.scope == "workload" else 0
     return (scope, 0 if item.rule.text else 1, item.rule.id, item.scope)
 

@@ -36,7 +36,7 @@ _PLANNER = ("whichgpu-judgement",)
 
 
 class TraceBuilder:
-    """Writes entries and remembers which one settled which fact."""
+    """Writes entries and remembers which one resolved which fact."""
 
     def __init__(self, vocabulary: Vocabulary, rules: Mapping[str, Rule]) -> None:
         self._vocabulary = vocabulary
@@ -48,16 +48,16 @@ class TraceBuilder:
         self.entries: list[TraceEntry] = []
 
     def seq(self, fact: str, scope: str = "workload") -> int | None:
-        """The entry that settled a fact, in the scope or else in the workload's."""
+        """The entry that resolved a fact, in the scope or else in the workload's."""
         return self._seq_of.get((scope, fact), self._seq_of.get(("workload", fact)))
 
     def add_resolved(
         self, resolved: ResolvedFacts, stated: Mapping[str, Mapping[str, Any]] | None = None, plan_id: str = "workload"
     ) -> None:
-        """One entry a fact, in the order of settling. Facts that stand in the trace already are passed over.
+        """One entry a fact, in the order of resolving. Facts that stand in the trace already are passed over.
 
         Args:
-            resolved: what was settled.
+            resolved: what was resolved.
             stated: for facts whose figure names the values it was made from, those values.
             plan_id: the plan that such a figure is about.
         """
@@ -214,15 +214,15 @@ class TraceBuilder:
     def _seq_of_used(self, scope: str, fact: str, value: Any) -> int | None:
         """The entry behind a value that a figure of a plan was made from.
 
-        A plan may use another than the settled one, the batch that fills its cards, say. That gets an entry of its own;
-        rules go on reading what is settled.
+        A plan may use another than the resolved one, say the batch that fills its cards. It gets an entry of its own;
+        rules go on reading what is resolved.
         """
         seq = self.seq(fact, scope)
-        if seq is None or (settled := self.entries[seq - 1]["effects"].get(fact)) == value:
+        if seq is None or (resolved := self.entries[seq - 1]["effects"].get(fact)) == value:
             return seq
         key = (scope, fact, repr(value))
         if key not in self._stand_ins:
-            replaced = [{"condition": None, "fact": fact, "value": settled, "seq": seq}]
+            replaced = [{"condition": None, "fact": fact, "value": resolved, "seq": seq}]
             why = "this plan is computed with its own value of it"
             entry = self._entry("computed", scope, replaced, {fact: value}, _PLANNER, "sizing.job", why)
             self._stand_ins[key] = entry["seq"]

@@ -22,7 +22,7 @@ class Matched(TypedDict):
 
 
 class Overruled(TypedDict):
-    """A weaker claim on the same fact that says something else."""
+    """A weaker candidate for the same fact, with another value."""
 
     origin: Annotated[Origin, doc("Where it came from.")]
     by: Annotated[str, doc("What put it forward.")]
@@ -42,12 +42,12 @@ class _Entry(TypedDict):
     responsible: NotRequired[Annotated[Responsible, doc("Who answers for the rule.")]]
 
 
-class SettledEntry(_Entry):
-    """Facts that were settled."""
+class ResolvedEntry(_Entry):
+    """Facts that were resolved."""
 
     kind: Annotated[Origin, doc("Where they came from.")]
     effects: Annotated[FactValues, doc("The facts and their values.")]
-    overruled: NotRequired[Annotated[list[Overruled], doc("Weaker claims that say something else.")]]
+    overruled: NotRequired[Annotated[list[Overruled], doc("Weaker candidates, with other values.")]]
 
 
 class RejectedCounts(TypedDict):
@@ -87,7 +87,7 @@ class AdvisedEffects(TypedDict):
     warn: NotRequired[Annotated[list[Word], doc("Codes of warnings.")]]
     ask: NotRequired[Annotated[list[Word], doc("Facts that it asks for.")]]
     monitor: NotRequired[Annotated[dict[str, list[Number | None]], doc("Figures to watch, each with its range.")]]
-    disagree: NotRequired[Annotated[list[Word], doc("Disagreements between sources that it tells of.")]]
+    disagree: NotRequired[Annotated[list[Word], doc("Disagreements between sources that it mentions.")]]
     figure: NotRequired[Annotated[list[Word], doc("Figures that it shows.")]]
 
 
@@ -108,7 +108,7 @@ class AdvisedEntry(_Entry):
     text: NotRequired[Annotated[str, doc("What the rule says of this case.")]]
 
 
-TraceEntry = Annotated[SettledEntry | RejectedEntry | ScoredEntry | AdvisedEntry, Field(discriminator="kind")]
+TraceEntry = Annotated[ResolvedEntry | RejectedEntry | ScoredEntry | AdvisedEntry, Field(discriminator="kind")]
 
 
 class RuleVerdict(TypedDict):

@@ -39,16 +39,16 @@ def fallback_text(rule: Rule, facts: Facts, vocabulary: Vocabulary) -> str:
     return "; ".join(say(effect.text, facts, vocabulary) for effect in rule.effects if isinstance(effect, Fallback))
 
 
-#: What an answer comes to, each time beside what people bear, in the order in which it passes.
+#: What an answer comes to, each time beside what people tolerate, in the order in which it passes.
 _TIMES = {
-    "ttft": "its answers begin within {plan.ttft_judged_ms}, and people bear {ttft_bearable_ms}",
-    "tpot": "each further token takes {plan.tpot_judged_ms}, and people bear {tpot_bearable_ms}",
-    "latency": "its answers are complete within {plan.latency_judged_ms}, and people bear {latency_bearable_ms}",
+    "ttft": "its answers begin within {plan.ttft_judged_ms}, and people tolerate {ttft_bearable_ms}",
+    "tpot": "each further token takes {plan.tpot_judged_ms}, and people tolerate {tpot_bearable_ms}",
+    "latency": "its answers are complete within {plan.latency_judged_ms}, and people tolerate {latency_bearable_ms}",
 }
 
 
-def later_than_bearable(entry: Judged, workload: Facts, vocabulary: Vocabulary) -> str:
-    """By which time a plan is later than people bear: the one that is worst."""
+def later_than_tolerable(entry: Judged, workload: Facts, vocabulary: Vocabulary) -> str:
+    """By which time a plan is later than people tolerate: the one that is worst."""
     late: dict[str, float] = {}
     for name in _TIMES:
         time, most = number(entry.facts, f"plan.{name}_judged_ms"), number(workload, f"{name}_bearable_ms")
@@ -60,7 +60,7 @@ def larger_words(entry: Judged, smaller: Judged, vocabulary: Vocabulary) -> str:
     """Why a plan is larger than anybody asked for, beside one that is large enough."""
     mine, its = (say("{plan.usd_per_hour}", each.facts, vocabulary) for each in (entry, smaller))
     enough = f"{smaller.ranked.plan.count} x {smaller.ranked.plan.gpu.name}"
-    return f"it costs {mine} where {enough} costs {its}, and nobody states that there is so much work"
+    return f"it costs {mine} where {enough} costs {its}, and so much work is not stated"
 
 
 def better_words(beside: Mapping[str, Any]) -> str:

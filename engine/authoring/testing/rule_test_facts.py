@@ -124,7 +124,7 @@ class RuleTestFacts:
     def _outcome(self, intake: ResolvedFacts, plan: Plan | None) -> Facts:
         """The facts of the last moment: what renting and owning come to, and what advise rules set."""
         procurement = compute(intake.facts, plan, gpus=self.advisor.knowledge.gpus)
-        return self.advisor.stages.outcome.run({}, extra=procurement.claims, before=intake).facts
+        return self.advisor.stages.outcome.run({}, extra=procurement.candidates, before=intake).facts
 
     def derived(self, intake: ResolvedFacts, facts: dict[str, Value]) -> dict[str, Value]:
         """The plan's facts with those that plan-scope derive rules add."""

@@ -42,7 +42,7 @@ class CostColumns(NamedTuple):
     origin: Ints  # position in ORIGINS
     quotes: Ints  # providers that cover the plan
     assumed: Bools  # no offer has as many GPUs in one machine
-    instances: Ints  # machines; 0 where nobody rents it out
+    instances: Ints  # machines; 0 where no provider rents it out
     power_w: Floats  # rated draw
     gpus_usd: Floats  # where they are bought: the price of the GPUs alone, with no machine around them
     rental: Ints  # what is known of renting each, whether or not that is the price: its number in the table
@@ -96,7 +96,7 @@ def cost_columns(
     """The costs of plans: the power of what the user owns, else their quote, else what offers of its shape ask.
 
     Where the hardware is to stand at the user's own place, an hour costs its share of the purchase and the power, and
-    nothing is known where no price to buy is. So does a device that nobody rents out. Such hardware is paid for
+    nothing is known where no price to buy is. So does a device that no provider rents out. Such hardware is paid for
     whether it works or not: a run, and a piece of work, is charged the hours that it stands idle for as well. A run on
     what is rented is charged the time in which it is set up.
 
@@ -170,7 +170,7 @@ def _hours(
         hour, busy = _bought_hour(
             _rows(hardware, rows), counts[rows], rent[rows], about, facts, constants, run_hours[rows]
         )
-        # Nobody rents hardware that is to stand at one's own place: without a price to buy there is none.
+        # No provider rents out what is to stand at one's own place: without a price to buy there is none.
         priced = ~np.isnan(hour) | spending.buys
         per_hour[rows[priced]], working[rows[priced]] = hour[priced], busy[priced]
         origin[rows[priced]] = np.where(np.isnan(hour[priced]), NONE, PURCHASE)

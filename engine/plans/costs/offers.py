@@ -101,7 +101,7 @@ class OfferIndex:
     def rental(
         self, gpu: Gpu, count: int, together: int, *, linked: bool | None = None, interruptible: bool = False
     ) -> Rental | None:
-        """What it costs to rent ``count`` of a GPU; None where nobody rents them out like that.
+        """What it costs to rent ``count`` of a GPU; None where no provider rents them out like that.
 
         Args:
             gpu: the accelerator.

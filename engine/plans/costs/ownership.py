@@ -33,7 +33,7 @@ _ASSUMED = (
     "colocation_usd_per_kw_month",
     "maintenance_share_per_year",
 )
-#: Less is left of a price than can be told apart from nothing.
+#: Less is left of a price than can be distinguished from nothing.
 _NOTHING_LEFT = 1e-9
 
 
@@ -222,9 +222,9 @@ def _stated_or(facts: Facts, name: str, constants: EconomicsConstants) -> Consta
 
 def _staff_month(facts: Facts, count: Any, constants: EconomicsConstants, pick: Pick) -> Any:
     """A share of the people who run servers; none where they are there already, all of what was stated."""
-    told = number(facts, "staff_cost_usd")
-    if told is not None:
-        return told / 36
+    staff_usd = number(facts, "staff_cost_usd")
+    if staff_usd is not None:
+        return staff_usd / 36
     return 0.0 if facts.get("has_ops_team") is True else constants["staff_usd_per_gpu_month"].at(pick) * count
 
 

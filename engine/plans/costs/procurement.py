@@ -208,7 +208,7 @@ def _saved_month(comparison: CostComparison) -> float | None:
 
 
 def _breakeven_months(comparison: CostComparison) -> float | None:
-    """Months until rent saved has paid for the purchase; None when it never does or cannot be told."""
+    """Months until rent saved has paid for the purchase; None when it never does or cannot be determined."""
     saved, purchase = _saved_month(comparison), _purchase(comparison)
     return purchase / saved if saved is not None and saved > 0 and purchase is not None else None
 

@@ -21,7 +21,7 @@ def cost_grounds(cost: Cost, gpu: Gpu, count: int, facts: Facts) -> dict[str, So
         cost: of the plan.
         gpu: of the plan.
         count: how many.
-        facts: the settled facts that the plan was made from.
+        facts: the resolved facts that the plan was made from.
     """
     found = {}
     if cost.usd_per_hour is not None:

@@ -13,7 +13,7 @@ from whichgpu.engine.sizing import Floats, Ints
 
 
 class RentalFigures(NamedTuple):
-    """What is known of renting each plan; NaN, and no quotes or machines, where nobody rents it out."""
+    """What is known of renting each plan; NaN, and no quotes or machines, where no provider rents it out."""
 
     usd_per_hour: Floats
     lowest_usd_per_hour: Floats

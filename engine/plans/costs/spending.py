@@ -54,7 +54,7 @@ class Spending(Struct, frozen=True):
     interruptible: bool
     always_paid: bool  # nothing says that the hardware stands idle some of the time
     buys: bool  # the hardware is to stand at the user's own place, or is to be bought
-    rents: bool  # even a device that nobody rents out by the hour
+    rents: bool  # even a device that no provider rents out by the hour
 
 
 def spending_of(facts: Facts, constants: EconomicsConstants) -> Spending:

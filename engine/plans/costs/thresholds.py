@@ -36,7 +36,7 @@ class Threshold(Struct, frozen=True):
 def guide_thresholds(
     facts: Facts, plan: Plan | None, comparison: CostComparison, constants: EconomicsConstants
 ) -> tuple[Threshold, ...]:
-    """All four, in a fixed order; an input that nobody gave is worked out from the hours where they are known."""
+    """All four, in a fixed order; an input that is not stated is worked out from the hours where they are known."""
     hours = comparison.usage.hours_per_year if comparison.usage else None
     share = number(facts, "utilization_pct")
     if share is None and hours is not None:
@@ -87,7 +87,7 @@ def _limit(rule: ThresholdRule) -> str:
 
 
 def _within(scope: Scope, facts: Facts, plan: Plan | None, comparison: CostComparison) -> bool:
-    """Whether nothing that is known lies outside. A horizon that nobody stated is the guides' own."""
+    """Whether nothing that is known lies outside. A horizon that is not stated is the guides' own."""
     organisation = facts.get("org_type")
     if scope.org_types and organisation is not None and organisation not in scope.org_types:
         return False

@@ -71,7 +71,7 @@ def all_beaten(found: Contenders, objective: Objective, *, one_tier: bool) -> Be
     """What beats plans of one tier, or of a tier for each, where nothing is larger than anybody asked for."""
     ranks = np.arange(len(found)) * (not one_tier)
     beaten = Beaten(found, ranks, np.zeros(len(found)), np.full(len(found), NONE), objective)
-    beaten.settle(np.ones(len(found), np.bool_))
+    beaten.find(np.ones(len(found), np.bool_))
     return beaten
 
 
@@ -104,9 +104,9 @@ def contender(
     pcie: int = 0,
     family: str | None = None,
     hourly: float | None = None,
-    copies: int = 1,
+    replicas: int = 1,
     joined: int | None = None,
-    bears: float | None = None,
+    sustains: float | None = None,
     roomy: bool = True,
     lateness: float = 1.0,
     bought: bool = False,
@@ -130,15 +130,15 @@ def contender(
         why_count="one card",
         facts={
             "plan.pcie_gpus": pcie,
-            "plan.replicas": copies,
+            "plan.replicas": replicas,
             "plan.joined_nodes": joined or nodes,
             "plan.bought": bought,
             "plan.owned": owned,
         }
-        | ({} if bears is None else {"plan.qps": bears})
+        | ({} if sustains is None else {"plan.qps": sustains})
         | ({} if an_hour is None else {"plan.usd_per_hour": an_hour}),
     )
-    measures = Measures(cost, time, usd_per_hour=hourly, felt_time=time, lateness=lateness)
+    measures = Measures(cost, time, usd_per_hour=hourly, perceived_time=time, lateness=lateness)
     return Contender(plan, measures, score, proven, fallback, cards, counts, roomy)
 
 
@@ -249,8 +249,8 @@ def test_an_equal_that_is_cheaper_and_faster_stands_in_for_a_guides_card(unstate
     assert answer([named, contender("hardly sooner", 9.8, 1.7)], unstated) == "named"
     assert answer([named, contender("for no more", 10, 1.5)], unstated) == "for no more"
     assert answer([named, contender("more of it", 10, 1, count=2, family="named")], unstated) == "named"
-    copied = contender("named", 10, 2, cards=True, score=5, copies=2)
-    assert answer([copied, contender("one copy", 10, 1)], unstated) == "named"
+    copied = contender("named", 10, 2, cards=True, score=5, replicas=2)
+    assert answer([copied, contender("one replica", 10, 1)], unstated) == "named"
     assert answer([named, contender("slow", 1, 2.5)], unstated) == "named"
     assert answer([named, contender("lower", 1, 1, segment="consumer")], unstated) == "named"
     assert answer([named, contender("other", 1, 1, vendor="amd")], unstated) == "named"
@@ -261,45 +261,45 @@ def test_an_equal_that_is_cheaper_and_faster_stands_in_for_a_guides_card(unstate
 
 def test_an_equal_as_fast_that_saves_more_than_preferences_may_cost_stands_in_too(unstated: Objective) -> None:
     share, margin = unstated.preference_share, unstated.dominance_margin
-    named = contender("named", 10, 2, cards=True, score=5, copies=2)
+    named = contender("named", 10, 2, cards=True, score=5, replicas=2)
     saves, hardly = 9.9 / (1 + share), 10.1 / (1 + share)
     as_fast, slower = 2 * (1 + margin * 0.9), 2 * (1 + margin * 1.1)
-    assert answer([named, contender("equal", saves, as_fast, copies=2)], unstated) == "equal"
-    assert answer([named, contender("hardly", hardly, as_fast, copies=2)], unstated) == "named"
-    assert answer([named, contender("slower", saves, slower, copies=2)], unstated) == "named"
-    # One copy that is split more widely answers as soon at little load, and bears less.
-    assert answer([named, contender("split", saves, as_fast, copies=1)], unstated) == "named"
+    assert answer([named, contender("equal", saves, as_fast, replicas=2)], unstated) == "equal"
+    assert answer([named, contender("hardly", hardly, as_fast, replicas=2)], unstated) == "named"
+    assert answer([named, contender("slower", saves, slower, replicas=2)], unstated) == "named"
+    # One replica that is split more widely answers as soon at little load, and sustains less.
+    assert answer([named, contender("split", saves, as_fast, replicas=1)], unstated) == "named"
 
 
 def test_what_a_service_can_bear_counts_and_not_its_copies(unstated: Objective) -> None:
-    thirteen = contender("thirteen", 10, 8, cards=True, score=5, count=13, copies=13, bears=4)
-    four = contender("four", 9.9, 1, count=4, copies=4, bears=3.9)
+    thirteen = contender("thirteen", 10, 8, cards=True, score=5, count=13, replicas=13, sustains=4)
+    four = contender("four", 9.9, 1, count=4, replicas=4, sustains=3.9)
     assert answer([thirteen, four], unstated) == "four"
-    assert answer([thirteen, contender("less", 9.9, 1, count=4, copies=4, bears=3.7)], unstated) == "thirteen"
-    # Of one of the two it is not known what it bears.
-    assert answer([thirteen, contender("unknown", 9.9, 1, count=4, copies=4)], unstated) == "thirteen"
+    assert answer([thirteen, contender("less", 9.9, 1, count=4, replicas=4, sustains=3.7)], unstated) == "thirteen"
+    # Of one of the two it is not known what it sustains.
+    assert answer([thirteen, contender("unknown", 9.9, 1, count=4, replicas=4)], unstated) == "thirteen"
 
 
 def test_what_nobody_asks_of_a_service_is_no_reason_to_pay_for_it(unstated: Objective) -> None:
-    plans = [contender("named", 10, 2, cards=True, bears=9), contender("equal", 5, 2, bears=4)]
+    plans = [contender("named", 10, 2, cards=True, sustains=9), contender("equal", 5, 2, sustains=4)]
     found = {load: beaten_by_equals(plans, unstated, load).get("named") for load in (None, 3.0, 6.0)}
     assert found == {None: None, 3.0: "equal", 6.0: None}
 
 
 def test_a_guides_card_that_costs_far_more_gives_way_to_an_equal_of_no_worse_a_balance(unstated: Objective) -> None:
     ratio, least = unstated.guide_price_ratio, unstated.guide_least_saving
-    named = contender("named", 10 * ratio, 2, cards=True, score=5, bears=9, an_hour=10 * ratio + least)
+    named = contender("named", 10 * ratio, 2, cards=True, score=5, sustains=9, an_hour=10 * ratio + least)
 
-    def beside(cost: float, time: float, bears: float, an_hour: float) -> str:
-        return answer([named, contender("equal", cost, time, bears=bears, an_hour=an_hour)], unstated)
+    def beside(cost: float, time: float, sustains: float, an_hour: float) -> str:
+        return answer([named, contender("equal", cost, time, sustains=sustains, an_hour=an_hour)], unstated)
 
     slower = 2 * ratio * 0.99
     assert beside(10, slower, 9, 10 * ratio) == "equal"
     assert beside(10.1, slower, 9, 10 * ratio) == "named", "it saves too little"
     assert beside(10, slower, 9, 10 * ratio + 0.1) == "named", "an hour of it costs hardly less"
     assert beside(10, 2 * ratio * 1.01, 9, 10 * ratio) == "named", "it strikes a worse balance"
-    assert beside(10, slower, 8, 10 * ratio) == "named", "it bears less"
-    other_count = contender("other", 10, slower, bears=9, an_hour=10, family="named", cards=True)
+    assert beside(10, slower, 8, 10 * ratio) == "named", "it sustains less"
+    other_count = contender("other", 10, slower, sustains=9, an_hour=10, family="named", cards=True)
     assert answer([named, other_count], unstated) == "named", "its count is the guides' to tell"
 
 
@@ -312,17 +312,17 @@ def test_a_guides_card_comes_in_no_form_for_which_less_speaks_than_for_the_equal
 
 def test_copies_in_machines_of_their_own_join_nothing(unstated: Objective) -> None:
     one = contender("one", 10, 2, cards=True, count=4)
-    assert answer([one, contender("apart", 8, 1, count=4, copies=4, nodes=4, joined=1)], unstated) == "apart"
-    assert answer([one, contender("spread", 8, 1, count=4, copies=1, nodes=4, joined=4)], unstated) == "one"
+    assert answer([one, contender("apart", 8, 1, count=4, replicas=4, nodes=4, joined=1)], unstated) == "apart"
+    assert answer([one, contender("spread", 8, 1, count=4, replicas=1, nodes=4, joined=4)], unstated) == "one"
 
 
 def test_fewer_of_another_card_keep_a_guides_count_where_it_names_as_few(unstated: Objective) -> None:
-    eight = contender("eight", 10, 2, count=8, counts=True, score=5, copies=8)
+    eight = contender("eight", 10, 2, count=8, counts=True, score=5, replicas=8)
     one = contender("one", 4, 5, count=1, counts=True)
-    four = contender("four", 6, 1, count=4, copies=4)
+    four = contender("four", 6, 1, count=4, replicas=4)
     assert answer([eight, one, four], unstated) == "four"
     assert answer([eight, four], unstated) == "eight", "the guides name no count as small"
-    fewer_of_it = contender("fewer", 6, 1, count=4, family="eight", copies=4)
+    fewer_of_it = contender("fewer", 6, 1, count=4, family="eight", replicas=4)
     assert answer([eight, one, fewer_of_it], unstated) == "eight"
 
 
@@ -331,9 +331,9 @@ def test_a_guides_count_gives_way_to_fewer_gpus_that_are_cheaper_and_faster(unst
     assert answer([eight, contender("two", 9, 1.8, count=2)], unstated) == "two"
     for cost, time in ((9.8, 1.8), (9, 1.98)):  # not cheaper, and not faster, by the margin of dominance
         assert answer([eight, contender("two", cost, time, count=2)], unstated) == "eight"
-    # What fails apart is not had from fewer copies.
-    copies = contender("eight", 10, 2, count=8, counts=True, score=5, copies=8)
-    assert answer([copies, contender("two", 9, 1.8, count=2, copies=2)], unstated) == "eight"
+    # What fails apart is not had from fewer replicas.
+    replicas = contender("eight", 10, 2, count=8, counts=True, score=5, replicas=8)
+    assert answer([replicas, contender("two", 9, 1.8, count=2, replicas=2)], unstated) == "eight"
 
 
 def test_a_plan_far_ahead_for_the_same_money_an_hour_stands_in_whatever_its_segment_and_links(
@@ -375,7 +375,7 @@ def test_by_the_piece_a_guides_card_stands_before_what_costs_more_by_the_hour(un
     named = contender("named", 10, 2, cards=True, hourly=1)
     assert answer([named, contender("dear", 10.1 / ratio, 1, hourly=4)], unstated) == "named"
     assert answer([named, contender("far cheaper", 9.9 / ratio, 1, hourly=4)], unstated) == "far cheaper"
-    assert answer([named, contender("no dearer", 9, 1, hourly=1)], unstated) == "no dearer"
+    assert answer([named, contender("no costlier", 9, 1, hourly=1)], unstated) == "no costlier"
 
 
 def test_an_hour_that_costs_hardly_more_saves_no_guides_card_unless_nobody_waits(unstated: Objective) -> None:
@@ -461,16 +461,16 @@ def test_the_fastest_is_not_beaten_by_as_many_cards() -> None:
 
 
 def test_a_guides_card_gives_way_where_others_answer_much_sooner_for_hardly_more(unstated: Objective) -> None:
-    named = contender("named", 100, 40000, cards=True, hourly=None, an_hour=1.0, bears=1.0, score=5)
-    assert answer([named, contender("sooner", 120, 15000, an_hour=1.2, bears=1.0)], unstated) == "sooner"
-    assert answer([named, contender("dearer", 130, 15000, an_hour=1.3, bears=1.0)], unstated) == "named"
-    assert answer([named, contender("little", 120, 25000, an_hour=1.2, bears=1.0)], unstated) == "named"
-    assert answer([named, contender("bears-less", 120, 15000, an_hour=1.2, bears=0.5)], unstated) == "named"
+    named = contender("named", 100, 40000, cards=True, hourly=None, an_hour=1.0, sustains=1.0, score=5)
+    assert answer([named, contender("sooner", 120, 15000, an_hour=1.2, sustains=1.0)], unstated) == "sooner"
+    assert answer([named, contender("costlier", 130, 15000, an_hour=1.3, sustains=1.0)], unstated) == "named"
+    assert answer([named, contender("little", 120, 25000, an_hour=1.2, sustains=1.0)], unstated) == "named"
+    assert answer([named, contender("sustains-less", 120, 15000, an_hour=1.2, sustains=0.5)], unstated) == "named"
 
 
 def test_a_guides_card_gives_way_where_its_answers_come_later_than_people_bear(unstated: Objective) -> None:
-    late = contender("late", 100, 40000, cards=True, an_hour=1.0, bears=1.0, lateness=20.0, score=5)
-    assert answer([late, contender("dearer", 130, 25000, an_hour=1.3, bears=1.0)], unstated) == "dearer"
+    late = contender("late", 100, 40000, cards=True, an_hour=1.0, sustains=1.0, lateness=20.0, score=5)
+    assert answer([late, contender("costlier", 130, 25000, an_hour=1.3, sustains=1.0)], unstated) == "costlier"
 
 
 def test_what_only_stands_in_for_a_guides_card_is_not_held_against_an_equal(unstated: Objective) -> None:
@@ -480,21 +480,21 @@ def test_what_only_stands_in_for_a_guides_card_is_not_held_against_an_equal(unst
     assert answer([named, third], unstated) == "named"
     assert answer([named, beside], unstated) == "beside"
     assert answer([named, beside, third], unstated) == "third"
-    dearer = contender("dearer", 62, 1, hourly=4.0)
-    assert answer([named, beside, third, dearer], unstated) == "third"
+    costlier = contender("costlier", 62, 1, hourly=4.0)
+    assert answer([named, beside, third, costlier], unstated) == "third"
 
 
 def test_what_only_stands_in_gives_way_to_what_is_far_cheaper_as_the_guides_card_would(unstated: Objective) -> None:
     """The named card gives way to one as fast; another does the same for half of that money, a little later."""
-    named = contender("named", 140, 16000, cards=True, an_hour=102.0, bears=30.0, score=5)
-    beside = contender("beside", 100, 13700, an_hour=75.0, bears=30.0)
-    far = contender("far", 42, 20300, an_hour=32.0, bears=30.0)
+    named = contender("named", 140, 16000, cards=True, an_hour=102.0, sustains=30.0, score=5)
+    beside = contender("beside", 100, 13700, an_hour=75.0, sustains=30.0)
+    far = contender("far", 42, 20300, an_hour=32.0, sustains=30.0)
     assert answer([named, beside], unstated) == "beside"
     assert answer([named, beside, far], unstated) == "far"
-    assert answer([named, beside, contender("slow", 42, 40000, an_hour=32.0, bears=30.0)], unstated) == "beside"
-    assert answer([named, beside, contender("less", 42, 20300, an_hour=32.0, bears=20.0)], unstated) == "beside"
-    copies = contender("copies", 42, 20300, an_hour=32.0, bears=30.0, family="beside", count=2, copies=2)
-    assert answer([named, beside, copies], unstated) == "copies"  # No guide names that card in any form.
+    assert answer([named, beside, contender("slow", 42, 40000, an_hour=32.0, sustains=30.0)], unstated) == "beside"
+    assert answer([named, beside, contender("less", 42, 20300, an_hour=32.0, sustains=20.0)], unstated) == "beside"
+    replicas = contender("replicas", 42, 20300, an_hour=32.0, sustains=30.0, family="beside", count=2, replicas=2)
+    assert answer([named, beside, replicas], unstated) == "replicas"  # No guide names that card in any form.
 
 
 @pytest.mark.parametrize(("owned", "expected"), [(True, "four"), (False, "two")])
@@ -522,10 +522,10 @@ def test_an_hour_that_costs_no_more_is_reason_enough(cheapest: Objective) -> Non
 
 
 def test_a_guides_count_is_kept_by_an_equal_of_that_count_in_fewer_machines(unstated: Objective) -> None:
-    eight = contender("eight", 11, 3, count=8, counts=True, copies=8)
-    two_machines = contender("sixteen", 10, 2, count=16, nodes=2, counts=True, score=1, copies=16)
-    assert answer([eight, two_machines, contender("other", 9, 1, count=8, copies=8)], unstated) == "other"
-    assert answer([eight, two_machines, contender("other", 9, 1, count=4, copies=4)], unstated) == "sixteen"
+    eight = contender("eight", 11, 3, count=8, counts=True, replicas=8)
+    two_machines = contender("sixteen", 10, 2, count=16, nodes=2, counts=True, score=1, replicas=16)
+    assert answer([eight, two_machines, contender("other", 9, 1, count=8, replicas=8)], unstated) == "other"
+    assert answer([eight, two_machines, contender("other", 9, 1, count=4, replicas=4)], unstated) == "sixteen"
 
 
 def test_what_beats_the_first_by_evidence_in_its_tier_stands_in_for_it(unstated: Objective) -> None:
@@ -551,7 +551,7 @@ def test_a_guides_card_comes_in_another_count_before_an_equal_stands_in_for_it(u
 
 
 def test_a_count_of_the_guides_keeps_its_word_against_equals_without_it(unstated: Objective) -> None:
-    named = contender("named", 10, 2, count=4, counts=True, copies=4)
+    named = contender("named", 10, 2, count=4, counts=True, replicas=4)
     assert beaten_by_equals([named, contender("equal", 1, 1, count=2)], unstated) == {}
     assert beaten_by_equals([named, contender("equal", 1, 1, count=2, counts=True)], unstated) == {"named": "equal"}
     # So many GPUs are so many, whichever card it is of which a guide says it.
@@ -777,15 +777,15 @@ def test_every_plan_has_a_place_and_the_first_is_the_answer(entries: list[Conten
 
 
 @given(choices, any_objective)
-def test_tiers_may_be_settled_one_by_one_or_all_at_once(entries: list[Contender], objective: Objective) -> None:
+def test_tiers_may_be_searched_one_by_one_or_all_at_once(entries: list[Contender], objective: Objective) -> None:
     found = columns(entries)
     standing = choose(found, objective)
     ranks = standing.tiers @ np.array([8, 4, 2, 1])
-    merits, nobody = standing.merits, np.full(len(entries), NONE)
-    each, at_once = (Beaten(found, ranks, merits, nobody, objective) for _ in range(2))
-    at_once.settle(np.ones(len(entries), np.bool_))
+    merits, no_larger = standing.merits, np.full(len(entries), NONE)
+    each, at_once = (Beaten(found, ranks, merits, no_larger, objective) for _ in range(2))
+    at_once.find(np.ones(len(entries), np.bool_))
     for rank in np.unique(ranks):
-        each.settle(ranks == rank)
+        each.find(ranks == rank)
     rows = range(len(entries))
     assert [each.by(row) for row in rows] == [at_once.by(row) for row in rows]
 
@@ -896,8 +896,8 @@ def test_no_eligible_plan_is_a_smaller_one_of_the_answers_card_for_as_much(
         if standing.eligible and other.plan.gpu.family == first.plan.gpu.family and other.plan.count < first.plan.count:
             assert other.measures.usd_per_hour is not None
             assert first.measures.usd_per_hour is not None
-            dearer = (other.cost or 0) * (1 - objective.dominance_margin) >= (first.cost or 0)
-            assert dearer or other.measures.usd_per_hour >= first.measures.usd_per_hour
+            costlier = (other.cost or 0) * (1 - objective.dominance_margin) >= (first.cost or 0)
+            assert costlier or other.measures.usd_per_hour >= first.measures.usd_per_hour
 
 
 def _beats(one: Contender, other: Contender) -> bool:

@@ -23,10 +23,10 @@ def test_without_a_plan_only_thresholds_are_computed() -> None:
 
 def test_every_figure_is_a_fact_with_formula_and_source(decide: Decide) -> None:
     found = decide(JOB, utilization_pct=60, horizon_years=3).outcome.procurement
-    for name, claims in found.claims.items():
+    for name, candidates in found.candidates.items():
         if name != "thresholds_disagree":
-            assert claims[0].formula
-            assert claims[0].sources
+            assert candidates[0].formula
+            assert candidates[0].sources
 
 
 @pytest.mark.parametrize(("utilization", "horizon", "expected"), [(5, 1, {"rent"}), (95, 4, {"buy", "hybrid"})])
@@ -61,13 +61,13 @@ def test_a_wish_is_kept_to_and_priced_where_a_clear_sum_speaks_against_it(decide
     facts = {**JOB, "utilization_pct": 90, "horizon_years": 3, "gpu_candidates": ["nvidia-l4"], "rent_quote_usd_h": 3}
     answer: dict[str, Any] = decide(facts, procurement_wish="rent").to_dict()
     assert answer["recommendation"]["cost"]["origin"] == "quote"
-    sums, told = answer["procurement"]["comparison"], answer["procurement"]["price_of_wish"]
+    sums, wish = answer["procurement"]["comparison"], answer["procurement"]["price_of_wish"]
     assert sums["says"] == "own"
     assert answer["procurement"]["verdict"] == "buy"
-    assert (told["asked"], told["least"]) == ("rent", "buy")
-    assert told["usd"] == sums["rent_usd"]
-    assert told["usd_more"] == pytest.approx(sums["rent_usd"] - sums["own_usd"], rel=1e-4)
-    assert told["cost_ratio"] == pytest.approx(1 / sums["ratio"], rel=1e-4)
+    assert (wish["asked"], wish["least"]) == ("rent", "buy")
+    assert wish["usd"] == sums["rent_usd"]
+    assert wish["usd_more"] == pytest.approx(sums["rent_usd"] - sums["own_usd"], rel=1e-4)
+    assert wish["cost_ratio"] == pytest.approx(1 / sums["ratio"], rel=1e-4)
 
 
 def test_a_wish_that_costs_no_more_has_no_price(decide: Decide) -> None:

@@ -64,7 +64,7 @@ def with_engine(advisor: Advisor, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     return build
 
 
-def test_a_difference_is_told_kept_and_changes_nothing(with_engine: Callable[..., Advisor], tmp_path: Path) -> None:
+def test_a_difference_is_reported_kept_and_changes_nothing(with_engine: Callable[..., Advisor], tmp_path: Path) -> None:
     good, bad = with_engine(Agreeing()), with_engine(engine := Dropping())
     right = good.decide(FACTS, decided_at=MOMENT).to_dict()
     assert right["fired_by"] == "durable-rules"

@@ -171,7 +171,7 @@ def test_a_fact_given_by_two_names_is_refused(advisor: Advisor) -> None:
     assert (found.code, found.fact) == ("given-twice", "model_name")
 
 
-def test_all_problems_are_told_at_once(advisor: Advisor) -> None:
+def test_all_problems_are_reported_at_once(advisor: Advisor) -> None:
     found = problems(advisor, {"taks": "x", "param_count_b": -1, "current_gpu": "zzz"}, ("nonsense",))
     assert {problem.code for problem in found} >= {"unknown-fact", "unknown-gpu", "bad-set"}
     assert len(found) == 4
@@ -276,7 +276,7 @@ def test_what_a_model_is_its_name_tells_better_than_a_word_for_the_job(advisor: 
         ("utilisation_percent", "utilization_pct"),
     ],
 )
-def test_a_name_with_parts_in_common_is_told_the_fact_that_may_be_stated(
+def test_a_name_with_parts_in_common_is_shown_the_fact_that_may_be_stated(
     advisor: Advisor, written: str, meant: str
 ) -> None:
     assert only_problem(advisor, {"task": "inference", written: "8"}).nearest[0] == meant

@@ -132,7 +132,7 @@ def test_later_layers_change_earlier_ones(layer: Path, tmp_path: Path) -> None:
         ({"gpus": GPUS.replace("gpu.noise_db", "training"), "sources": SOURCES}, "no gpu.* fact"),
     ],
 )
-def test_mistakes_are_told_at_their_place(write: Write, files: dict[str, str], said: str) -> None:
+def test_mistakes_are_reported_at_their_place(write: Write, files: dict[str, str], said: str) -> None:
     folder = write(**files)
     with pytest.raises(KnowledgeError) as caught:
         load_advisor([folder])

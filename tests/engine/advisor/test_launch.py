@@ -60,7 +60,7 @@ def test_nodes_meet_at_the_first_one() -> None:
     assert "run it on every node" in launch["says"]
 
 
-def test_weights_that_nobody_published_so_are_told() -> None:
+def test_weights_that_are_not_published_so_are_named() -> None:
     launch = _launch(**WORKLOADS[3])
     assert shlex.split(launch["command"])[2] == "MODEL"
     assert any("awq-int4" in text for text in launch["says"])

@@ -12,13 +12,15 @@ from whichgpu.engine.core.values import Value
 
 def found_facts(advisor: Advisor, **given: Value) -> dict[str, Value]:
     found = look_up(given, advisor.knowledge, advisor.vocabulary)
-    assert all(claim.sources and claim.formula for claims in found.claims.values() for claim in claims)
-    return {name: claims[0].value for name, claims in found.claims.items()}
+    assert all(
+        candidate.sources and candidate.formula for candidates in found.candidates.values() for candidate in candidates
+    )
+    return {name: candidates[0].value for name, candidates in found.candidates.items()}
 
 
 def test_without_a_name_nothing_is_looked_up(advisor: Advisor) -> None:
     found = look_up({"param_count_b": 8}, advisor.knowledge, advisor.vocabulary)
-    assert (found.model, found.claims) == (None, {})
+    assert (found.model, found.candidates) == (None, {})
 
 
 def test_a_known_model_brings_its_figures_with_sources(advisor: Advisor) -> None:
@@ -27,7 +29,7 @@ def test_a_known_model_brings_its_figures_with_sources(advisor: Advisor) -> None
     assert (facts["model_family"], facts["is_moe"]) == ("llm", False)
 
 
-def test_experts_are_told_from_dense_models(advisor: Advisor) -> None:
+def test_experts_are_distinguished_from_dense_models(advisor: Advisor) -> None:
     facts = found_facts(advisor, model_name="mixtral-8x7b")
     assert facts["is_moe"] is True
     assert isinstance(facts["active_param_count_b"], float)

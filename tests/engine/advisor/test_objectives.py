@@ -50,7 +50,7 @@ def test_a_named_objective_beats_the_fact_and_the_fact_the_default(advisor: Advi
     assert advisor.objective(None, {}).name == advisor.default_objective
 
 
-def test_an_unknown_objective_is_told_the_nearest(advisor: Advisor) -> None:
+def test_an_unknown_objective_is_shown_the_nearest(advisor: Advisor) -> None:
     with pytest.raises(InputError, match="did you mean cheapest") as caught:
         advisor.objective("cheapes", {})
     assert caught.value.problems[0].code == "unknown-objective"

@@ -70,7 +70,7 @@ def test_without_a_gpu_there_is_nothing_to_size_on(advisor: Advisor) -> None:
     assert problem(advisor, {**JOB, "gpu_candidates": ["T4", "L4"]}).code == "no-gpu"
 
 
-def test_an_unknown_gpu_is_told_the_nearest(advisor: Advisor) -> None:
+def test_an_unknown_gpu_is_shown_the_nearest(advisor: Advisor) -> None:
     found = problem(advisor, JOB, gpu="nvidia-l40z")
     assert found.code == "unknown-gpu"
     assert "nvidia-l40s" in found.nearest

@@ -64,9 +64,9 @@ def test_the_trace_tells_what_a_rule_set_in_vain(with_rules: WithRules, make_rul
     text = make_rule("a", "advise", "param_count_b > 0.5", "set: {procurement: rent}", each="workload")
     text += make_rule("b", "advise", "param_count_b > 0.5", "set: {procurement: buy}", each="workload")
     decision = with_rules(text).decide({"task": "inference", "param_count_b": 1}, decided_at=MOMENT)
-    told = {entry.get("rule"): entry for entry in decision.to_dict()["trace"] if entry["kind"] == "advised"}
-    assert told["a"]["effects"] == {"set": {"procurement": "rent"}}  # type: ignore[comparison-overlap]
-    assert told["a"]["beaten"] == [{"fact": "procurement", "value": None, "by": "b"}]  # type: ignore[typeddict-item]
+    advised = {entry.get("rule"): entry for entry in decision.to_dict()["trace"] if entry["kind"] == "advised"}
+    assert advised["a"]["effects"] == {"set": {"procurement": "rent"}}  # type: ignore[comparison-overlap]
+    assert advised["a"]["beaten"] == [{"fact": "procurement", "value": None, "by": "b"}]  # type: ignore[typeddict-item]
 
 
 def test_a_card_that_cannot_be_planned_with_is_no_answer_where_nobody_knows_the_size(advisor: Advisor) -> None:

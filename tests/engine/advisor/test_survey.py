@@ -19,7 +19,7 @@ from whichgpu.engine.advisor.survey import (
     length_known,
     measures_of,
     spread,
-    survey_claims,
+    survey_candidates,
 )
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.plans.model import Cost, Plan
@@ -171,8 +171,8 @@ def test_an_unknown_price_weighs_as_the_highest_rate_for_every_gpu(plans: list[P
 def test_evidence_asks_more_gpus_for_more_speed(plans: list[Plan], balanced: Objective) -> None:
     found = measured(plans[2], balanced, job=False)
     assert plans[2].count == 2
-    assert found.felt_time is not None
-    assert found.weighed_time == pytest.approx(found.felt_time * balanced.gain_of_doubling)
+    assert found.perceived_time is not None
+    assert found.weighed_time == pytest.approx(found.perceived_time * balanced.gain_of_doubling)
 
 
 @pytest.mark.parametrize(("latency_ms", "share"), [(0.2, 1), (1.0, 1), (4.0, 4)])
@@ -182,7 +182,7 @@ def test_an_answer_that_is_there_at_once_is_no_better_sooner(
     objective = replace(balanced, at_once_ms=1.0)
     plan = replace(plans[0], facts={**plans[0].facts, "plan.latency_mean_ms": latency_ms})
     found = measured(plan, objective, job=False)
-    assert (found.time, found.felt_time) == (latency_ms, share * objective.at_once_ms)
+    assert (found.time, found.perceived_time) == (latency_ms, share * objective.at_once_ms)
 
 
 def test_an_answer_later_than_people_bear_counts_as_costlier(plans: list[Plan], balanced: Objective) -> None:
@@ -192,7 +192,7 @@ def test_an_answer_later_than_people_bear_counts_as_costlier(plans: list[Plan], 
         for share in (6.0, 2.0)
     )
     assert (late.cost, late.lateness, sooner.lateness) == (sooner.cost, 3, 1)
-    assert late.felt_cost == pytest.approx(3 * sooner.felt_cost)
+    assert late.perceived_cost == pytest.approx(3 * sooner.perceived_cost)
     assert late.weighed_cost == pytest.approx(3 * sooner.weighed_cost)
 
 
@@ -206,9 +206,9 @@ def test_who_wants_the_fastest_is_given_all_of_its_speed(advisor: Advisor) -> No
     assert advisor.objectives["balanced"].at_once_ms > 0
 
 
-def test_work_done_piece_by_piece_is_felt_as_long_as_it_takes(plans: list[Plan], balanced: Objective) -> None:
+def test_work_done_piece_by_piece_is_perceived_as_long_as_it_takes(plans: list[Plan], balanced: Objective) -> None:
     found = measured(plans[0], balanced, job=True)
-    assert found.felt_time == found.time
+    assert found.perceived_time == found.time
 
 
 def test_a_spread_has_ends_only_where_figures_are_known() -> None:
@@ -239,33 +239,37 @@ def test_the_survey_tells_whether_renting_undercuts_what_is_owned(plans: list[Pl
     bought = costing(plans[2], Cost(origin="purchase", usd_per_hour=0.01))
 
     def undercut(*costs: float | None) -> object:
-        claims = survey_claims([owned, rented, bought], MeasureColumns.of([Measures(cost, None) for cost in costs]))
-        return claims["renting_undercuts_owned"][0].value
+        candidates = survey_candidates(
+            [owned, rented, bought], MeasureColumns.of([Measures(cost, None) for cost in costs])
+        )
+        return candidates["renting_undercuts_owned"][0].value
 
     assert undercut(2, 1, 3) is True
     assert undercut(2, 3, 1) is False
     assert undercut(2, None, 1) is False
     late = MeasureColumns.of([Measures(2, None, lateness=40.0), Measures(9, None)])
-    assert survey_claims([owned, rented], late)["renting_undercuts_owned"][0].value is True
+    assert survey_candidates([owned, rented], late)["renting_undercuts_owned"][0].value is True
     # A price that is scaled up from other shapes is nobody's offer.
     rented = costing(plans[1], Cost(origin="offer", usd_per_hour=0.1, assumed=True))
     assert undercut(2, 1, 3) is False
-    assert "renting_undercuts_owned" not in survey_claims([rented], MeasureColumns.of([Measures(1, None)]))
+    assert "renting_undercuts_owned" not in survey_candidates([rented], MeasureColumns.of([Measures(1, None)]))
 
 
 def test_the_survey_counts_and_compares(plans: list[Plan]) -> None:
-    values = {name: claims[0].value for name, claims in survey_claims(plans, unmeasured(plans)).items()}
+    values = {name: candidates[0].value for name, candidates in survey_candidates(plans, unmeasured(plans)).items()}
     assert values["surviving_plans"] == len(plans)
     assert values["fits_one_gpu"] is True
     assert values["fits_consumer_gpu"] is True
     assert values["min_gpu_count"] == 1
     assert values["cheapest_usd_per_hour"] == min(p.cost.usd_per_hour for p in plans if p.cost.usd_per_hour)
-    without = {name: claims[0].value for name, claims in survey_claims(plans[2:], unmeasured(plans[2:])).items()}
+    without = {
+        name: candidates[0].value for name, candidates in survey_candidates(plans[2:], unmeasured(plans[2:])).items()
+    }
     assert (without["fits_one_gpu"], without["fits_consumer_gpu"], without["min_gpu_count"]) == (True, False, 1)
 
 
 def test_of_no_plans_only_their_number_is_known() -> None:
-    assert {name: claims[0].value for name, claims in survey_claims([], unmeasured([])).items()} == {
+    assert {name: candidates[0].value for name, candidates in survey_candidates([], unmeasured([])).items()} == {
         "surviving_plans": 0
     }
 

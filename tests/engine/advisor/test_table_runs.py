@@ -85,9 +85,9 @@ def test_only_the_rows_to_confirm_are_fired_again(
         run.confirm([3, 50], ["three", "fifty"])
     assert len(fired) == 2
     for facts, row in zip(fired, (3, 50), strict=True):  # Of a plan's facts those that some rule reads.
-        told = {name: value for name, value in fact_sets[row].items() if name in facts}
-        assert told == {name: facts[name] for name in told}
-        assert told["plan.gpu"] == fact_sets[row]["plan.gpu"]
+        shared = {name: value for name, value in fact_sets[row].items() if name in facts}
+        assert shared == {name: facts[name] for name in shared}
+        assert shared["plan.gpu"] == fact_sets[row]["plan.gpu"]
     assert {difference.on for difference in differences} == {"three", "fifty"}
     assert {difference.rule for difference in differences} == run.groups[run.codes[3]] | run.groups[run.codes[50]]
 

@@ -171,7 +171,7 @@ def test_offload_is_offered_where_it_puts_idle_cards_to_use(advisor: Advisor) ->
     assert first.speed_ratio < 1
 
 
-def test_who_offloads_is_told_what_doing_without_brings(advisor: Advisor) -> None:
+def test_who_offloads_is_shown_what_doing_without_brings(advisor: Advisor) -> None:
     found = of_kind(decided(advisor, {**IDLE, "cpu_offload": True}).trade_offs(), "offload")
     assert [entry.value for entry in found] == [None]
     assert found[0].plan.cost.origin != "owned"

@@ -20,7 +20,7 @@ from whichgpu.engine.explain.rerun import (
     with_changes,
 )
 from whichgpu.engine.explain.whynot import WhyNot, why_not
-from whichgpu.engine.plans import NOT_TO_BE_HAD
+from whichgpu.engine.plans import NOT_AVAILABLE
 from whichgpu.engine.records.again import decide_again, recorded_facts
 
 
@@ -115,7 +115,7 @@ def test_gpus_that_no_one_rents_out_or_sells_are_named_unless_the_user_speaks_of
 ) -> None:
     def left_out(**facts: Any) -> set[str]:
         answer = decide(task="inference", model_name="llama-3.1-8b", **facts)
-        return {entry["gpu"] for entry in answer["rejected"] if entry["reason"] == NOT_TO_BE_HAD}
+        return {entry["gpu"] for entry in answer["rejected"] if entry["reason"] == NOT_AVAILABLE}
 
     knowledge = advisor.knowledge
     unpriced = {gpu.id for gpu in knowledge.plannable} - knowledge.priced_ids

@@ -50,7 +50,7 @@ def judged_plan(
     plan = Plan(f"{name}x1", gpu, count, 1, "none", "none", Layout(), None, None, None, Cost(), None, "one card", facts)
     ranked = Ranked(plan, score, (Award("rule", "fit", score),), proven)
     fallbacks, cards, counts = (("rule",) if mark else () for mark in marks)
-    measures = Measures(*figures, usd_per_hour=hourly, felt_time=figures[1], lateness=lateness)
+    measures = Measures(*figures, usd_per_hour=hourly, perceived_time=figures[1], lateness=lateness)
     missing = () if proven else ("plan.latency_ms",)
     facts = {"plan.meets_with_room": roomy}
     return Judged(ranked, facts, Resolution(()), missing, (), measures, fallbacks, cards, counts)

@@ -252,7 +252,7 @@ def test_a_deadline_raises_the_count_of_a_training_run() -> None:
 
 def test_a_long_run_without_a_deadline_also_gets_a_count_that_ends_it() -> None:
     found = by_gpu(plans({"task": "pretraining", "train_tokens_b": 2000.0}, "llama-2-7b"))["nvidia-h100-80gb-sxm"]
-    assert found[max(found)].why_count == "ends in bearable time"
+    assert found[max(found)].why_count == "ends in tolerable time"
     assert found[max(found)].facts["plan.hours"] <= plan_constants().patience_hours.value
     assert all("plan.meets_target" not in plan.facts for plan in found.values())
 

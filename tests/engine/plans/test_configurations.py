@@ -251,7 +251,7 @@ def test_a_stated_count_is_split_in_every_way_that_is_worth_it() -> None:
 
 
 @pytest.mark.parametrize(("gpu_id", "count"), [("nvidia-rtx-3090", 2), (H100, 8)])
-def test_adapters_are_split_by_layers_only_where_neither_copies_nor_shards_fit(gpu_id: str, count: int) -> None:
+def test_adapters_are_split_by_layers_only_where_neither_replicas_nor_shards_fit(gpu_id: str, count: int) -> None:
     facts: Facts = {"task": "peft_finetuning", "peft_method": "qlora"}
 
     def widths(model: str, **more: str | int) -> set[int]:
@@ -265,13 +265,13 @@ def test_adapters_are_split_by_layers_only_where_neither_copies_nor_shards_fit(g
     assert 1 not in widths("phi-4", peft_method="lora", seq_len_tokens=2048 if count == 2 else 200_000)
 
 
-def test_as_many_replicas_are_tried_as_answer_in_bearable_time() -> None:
+def test_as_many_replicas_are_tried_as_answer_in_tolerable_time() -> None:
     facts: Facts = {"task": "inference", "model_family": "diffusion_image", "concurrency": 60}
-    bearable = {**facts, "latency_bearable_ms": 20000.0}
+    tolerable = {**facts, "latency_bearable_ms": 20000.0}
     sooner = 0
     for gpu_id in GPUS:
         usual = {plan.count for plan in planned(maker_of(facts, "sdxl"), gpu_id)}
-        plans = planned(maker_of(bearable, "sdxl"), gpu_id)
+        plans = planned(maker_of(tolerable, "sdxl"), gpu_id)
         kept = [plan.count for plan in plans if plan.facts["plan.lateness"] <= 1]
         sooner += bool(kept) and min(kept) not in usual
     assert sooner
@@ -314,7 +314,7 @@ def test_what_just_meets_a_target_stands_beside_what_meets_it_with_room(
 
 
 def test_where_the_link_is_slow_states_of_the_optimizer_alone_are_divided() -> None:
-    """Gathering weights for every short micro-batch over PCIe takes longer than computing; whole copies do not fit."""
+    """Gathering weights for every short micro-batch over PCIe takes longer than computing; whole ones do not fit."""
     facts: Facts = {"task": "pretraining", "train_tokens_b": 100, "seq_len_tokens": 2048, "batch_size_per_gpu": 1}
     slow = {plan.count: plan.layout for plan in planned(maker_of(facts, "qwen2.5-1.5b"), "nvidia-rtx-4090")}
     assert (slow[4].sharding, slow[4].data) == ("zero1", 4)

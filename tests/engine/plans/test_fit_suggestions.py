@@ -16,7 +16,7 @@ TRAINING = {
     "gradient_checkpointing": "none",
 }
 PICTURES = {"task": "inference", "model_name": "flux.1-dev", "concurrency": 4}
-COPIES = {"sharding": "none", "data_parallel": 8}
+REPLICAS = {"sharding": "none", "data_parallel": 8}
 ADAPTERS = {"task": "peft_finetuning", "peft_method": "qlora", "model_name": "llama-3.1-70b", "lora_rank": 64}
 NETWORK = {"task": "full_finetuning", "model_name": "resnet50", "batch_size_per_gpu": 512}
 
@@ -80,7 +80,7 @@ def test_a_change_names_its_speed(size):
 
 
 def test_several_cards_can_share_the_states(size):
-    changes = {change["change"] for change in size(TRAINING | COPIES, count=8)["fit_suggestions"]["changes"]}
+    changes = {change["change"] for change in size(TRAINING | REPLICAS, count=8)["fit_suggestions"]["changes"]}
     assert "shard" in changes
     assert "shard" not in {change["change"] for change in size(TRAINING)["fit_suggestions"]["changes"]}
 

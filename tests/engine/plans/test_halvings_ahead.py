@@ -13,7 +13,7 @@ from whichgpu.engine.core.values import Facts
 from whichgpu.engine.plans import PlanMaker, replica_counts
 from whichgpu.engine.plans.configurations import configurations
 from whichgpu.engine.plans.picks import Picks
-from whichgpu.engine.plans.workings import forget_workings
+from whichgpu.engine.plans.sizing_cache import clear_sizing_cache
 from whichgpu.engine.sizing.intake import job_from_facts
 from whichgpu.engine.sizing.layout import Layout
 
@@ -29,7 +29,7 @@ LOADS: list[Facts] = [
 
 
 def search(facts: Facts, model: str) -> list[tuple[int, Layout, str]]:
-    forget_workings()
+    clear_sizing_cache()
     maker = PlanMaker(job_from_facts(facts, KNOWLEDGE.find_model(model).spec), facts, KNOWLEDGE)
     found: Picks = configurations(maker, np.arange(len(maker.columns.gpus.gpus)), {})
     return list(zip(found.place.tolist(), found.layouts.each(), found.why.tolist(), strict=True))

@@ -49,9 +49,9 @@ def test_no_number_that_is_enough_is_passed_over(model: str, load: Facts, monkey
     limits = np.minimum(sizes.columns.fabrics.most[sizes.columns.links.fabric[rows.gpu]], MOST * rows.layouts.width)
     held = rows.least <= limits // rows.layouts.width
     rows, limits = rows.take(held), limits[held]
-    wanted = [each for each in (sizes.goals, sizes.goals_with_room, sizes.bearable) if each.stated]
+    wanted = [each for each in (sizes.goals, sizes.goals_with_room, sizes.tolerable) if each.stated]
     tries = replica_counts.first_tries(sizes, rows, limits, wanted)
-    # The search for room goes on from what is enough, as does that for what people bear.
+    # The search for room goes on from what is enough, as does that for what people tolerate.
     for goals, tried in zip(wanted, tries, strict=True):
         found = replica_counts.needed_replicas(sizes, rows, limits, goals, tried)
         first = one_by_one(sizes, rows, limits // rows.layouts.width, goals)

@@ -51,10 +51,10 @@ def test_one_by_one_it_is_the_queue_of_the_textbook():
         assert waits.mean[0] == pytest.approx(0.1 + 0.1 * share / (2 * (1 - share)))
 
 
-@given(server=SERVERS, rate=st.floats(0.01, 1000), copies=st.integers(1, 8))
-def test_requests_in_flight_are_rate_times_time(server, rate, copies):
+@given(server=SERVERS, rate=st.floats(0.01, 1000), replicas=st.integers(1, 8))
+def test_requests_in_flight_are_rate_times_time(server, rate, replicas):
     for demand in (Demand(rate=rate), Demand()):
-        found = batch_values(server, copies, 20 * ONE, demand)
+        found = batch_values(server, replicas, 20 * ONE, demand)
         assert found["in_flight"][0] == pytest.approx(found["requests_per_s"][0] * found["latency_mean_ms"][0] / 1e3)
         assert 0 <= found["utilization"][0] <= 1
         assert found["overloaded"][0] == (demand.rate is not None and rate > found["capacity_samples_per_s"][0])
@@ -101,33 +101,33 @@ def test_the_tail_is_near_that_of_one_server_of_equal_times(share, p95):
     assert waits.p95[0] - 1.0 == pytest.approx(p95, rel=0.15)
 
 
-def erlang_c(copies: int, share: float) -> float:
-    """How often all copies are at work (Erlang's formula of waiting)."""
-    offered, term, below = copies * share, 1.0, 0.0
-    for number in range(copies):
+def erlang_c(replicas: int, share: float) -> float:
+    """How often all replicas are at work (Erlang's formula of waiting)."""
+    offered, term, below = replicas * share, 1.0, 0.0
+    for number in range(replicas):
         below += term
         term *= offered / (number + 1)
     return term / (1 - share) / (below + term / (1 - share))
 
 
-@pytest.mark.parametrize("copies", [1, 2, 4, 8, 32])
+@pytest.mark.parametrize("replicas", [1, 2, 4, 8, 32])
 @pytest.mark.parametrize("share", [0.5, 0.8, 0.95])
-def test_one_queue_of_copies_is_that_of_the_textbook(copies, share):
+def test_one_queue_of_replicas_is_that_of_the_textbook(replicas, share):
     """The wait of M/D/c is about half that of M/M/c (Cosmetatos)."""
-    server = BatchServer(lambda batch: batch, np.array([1.0]), sharing=copies)
+    server = BatchServer(lambda batch: batch, np.array([1.0]), sharing=replicas)
     wait = opened_batches(server, np.array([share]), 1.0).mean[0] - 1.0
-    assert wait == pytest.approx(erlang_c(copies, share) / (2 * copies * (1 - share)), rel=0.25, abs=0.02)
+    assert wait == pytest.approx(erlang_c(replicas, share) / (2 * replicas * (1 - share)), rel=0.25, abs=0.02)
 
 
-@given(server=SERVERS, share=st.floats(0.001, 0.95), copies=st.integers(1, 64), burst=st.floats(1, 3))
-def test_copies_of_one_queue_wait_no_more_than_each_with_its_own(server, share, copies, burst):
+@given(server=SERVERS, share=st.floats(0.001, 0.95), replicas=st.integers(1, 64), burst=st.floats(1, 3))
+def test_replicas_of_one_queue_wait_no_more_than_each_with_its_own(server, share, replicas, burst):
     alone = opened_batches(server, share * server.capacity, burst)
-    shared = opened_batches(server._replace(sharing=copies), share * server.capacity, burst)
+    shared = opened_batches(server._replace(sharing=replicas), share * server.capacity, burst)
     _ordered(alone, shared)
 
 
 @pytest.mark.parametrize("model", ["stable-diffusion-xl", "resnet-50"])
-def test_a_queue_feeds_all_copies_that_make_pictures(advisor, model):
+def test_a_queue_feeds_all_replicas_that_make_pictures(advisor, model):
     """Eight cards under eight times the load of one answer sooner than the one does."""
 
     def speed(gpus: int, rate: float) -> dict[str, float]:

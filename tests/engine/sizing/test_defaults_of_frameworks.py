@@ -1,4 +1,4 @@
-"""What frameworks do unless told, as their own code has it: Megatron-DeepSpeed, plain adapters, clips."""
+"""What frameworks do by default, as their own code has it: Megatron-DeepSpeed, plain adapters, clips."""
 
 from __future__ import annotations
 
@@ -77,11 +77,11 @@ def test_adapters_over_a_plain_base_keep_activations_unless_told(framework):
 def test_the_band_of_such_adapters_reaches_towards_recomputation():
     facts = {**ADAPTED, "weight_precision": "bf16", "training_framework": "transformers"}
     unsaid = estimate_memory(job_from_facts(facts, LLAMA_8B), CARD, Layout())
-    told = estimate_memory(job_from_facts({**facts, "gradient_checkpointing": "none"}, LLAMA_8B), CARD, Layout())
+    stated = estimate_memory(job_from_facts({**facts, "gradient_checkpointing": "none"}, LLAMA_8B), CARD, Layout())
     assert unsaid is not None
-    assert told is not None
-    assert unsaid.low_gb < told.low_gb
-    assert unsaid.per_gpu_gb == pytest.approx(told.per_gpu_gb)
+    assert stated is not None
+    assert unsaid.low_gb < stated.low_gb
+    assert unsaid.per_gpu_gb == pytest.approx(stated.per_gpu_gb)
 
 
 def test_a_base_that_is_computed_in_32_bits_lies_in_32_bits():

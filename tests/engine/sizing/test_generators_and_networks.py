@@ -312,11 +312,11 @@ def test_a_network_that_was_traced_keeps_so_much_of_each_pixel():
         id="yolo", name="yolo", kind="detection", params_b=0.0465, gmacs_per_image=54.55, resolution_px=640,
         kept_per_pixel=563.0,
     )  # fmt: skip
-    told = {"image_short_px": 640, **facts}
-    narrow, wide = (estimate(spec, **told, compute_precision=kind) for kind in ("fp16", "fp32"))
+    stated = {"image_short_px": 640, **facts}
+    narrow, wide = (estimate(spec, **stated, compute_precision=kind) for kind in ("fp16", "fp32"))
     assert narrow.breakdown["activations"] == pytest.approx(16 * 640**2 * 563.0 * 2 / 1e9)
     assert wide.breakdown["activations"] == pytest.approx(2 * narrow.breakdown["activations"])
-    largest = estimate(replace(spec, trains_px_above=160), **told, compute_precision="fp16")
+    largest = estimate(replace(spec, trains_px_above=160), **stated, compute_precision="fp16")
     assert largest.breakdown["activations"] == pytest.approx(narrow.breakdown["activations"] * (800 / 640) ** 2)
-    by_law = estimate(replace(spec, kept_per_pixel=None), **told, compute_precision="fp16")
+    by_law = estimate(replace(spec, kept_per_pixel=None), **stated, compute_precision="fp16")
     assert by_law.breakdown["activations"] < 0.8 * narrow.breakdown["activations"]

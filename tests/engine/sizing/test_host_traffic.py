@@ -28,11 +28,11 @@ def speeds(advisor: Advisor, facts: dict[str, Any], gpu: str, count: int = 1) ->
 
 
 def test_a_token_takes_as_long_as_the_weights_take_over_the_bus(advisor: Advisor) -> None:
-    told = speeds(advisor, {**SERVICE, "cpu_offload": True}, "nvidia-h100-80gb-pcie")
+    offloaded = speeds(advisor, {**SERVICE, "cpu_offload": True}, "nvidia-h100-80gb-pcie")
     gpu = advisor.knowledge.gpus["nvidia-h100-80gb-pcie"]
     streamed_gb = 2 * 69.5  # Body and head, in 16 bits.
     wire_s = streamed_gb / GpuTable((gpu,)).host_bandwidth("value")[0] * 1e9
-    assert told["tpot_ms"] / 1e3 == pytest.approx(wire_s, rel=0.1)
+    assert offloaded["tpot_ms"] / 1e3 == pytest.approx(wire_s, rel=0.1)
 
 
 @pytest.mark.parametrize(

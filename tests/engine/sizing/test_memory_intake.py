@@ -146,7 +146,7 @@ def test_gguf_weights_are_served_by_llama_cpp():
     )
 
 
-def test_habits_of_a_framework_beat_what_the_vocabulary_assumed():
+def test_defaults_of_a_framework_beat_what_the_vocabulary_assumed():
     facts = {
         "task": "peft_finetuning",
         "peft_method": "lora",
@@ -157,9 +157,9 @@ def test_habits_of_a_framework_beat_what_the_vocabulary_assumed():
     }
     stated = job_from_facts(facts, None)
     assert (stated.checkpointing, stated.lora_targets) == ("full", ("q", "k", "v", "o", "gate", "up", "down"))
-    habit = job_from_facts(facts, None, assumed={"gradient_checkpointing", "lora_targets"})
-    assert (habit.checkpointing, habit.lora_targets) == ("none", ("q", "v"))
-    assert noted(habit)["gradient_checkpointing"] == "none"
+    defaulted = job_from_facts(facts, None, assumed={"gradient_checkpointing", "lora_targets"})
+    assert (defaulted.checkpointing, defaulted.lora_targets) == ("none", ("q", "v"))
+    assert noted(defaulted)["gradient_checkpointing"] == "none"
 
 
 @pytest.mark.parametrize(("raw", "read"), [(True, "full"), (False, "none"), ("selective", "selective")])

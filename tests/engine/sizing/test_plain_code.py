@@ -28,7 +28,7 @@ def test_a_cache_of_tuples_is_there_twice(version, times):
 
 def test_a_prompt_that_is_answered_by_one_token_has_nothing_to_join():
     facts = {"context_tokens": 513, "input_tokens": 512, "serving_engine_version": "4.35"}
-    said, unsaid = (breakdown(LLAMA, **facts, **told)["kv_cache"] for told in ({"output_tokens": 1}, {}))
+    said, unsaid = (breakdown(LLAMA, **facts, **stated)["kv_cache"] for stated in ({"output_tokens": 1}, {}))
     assert unsaid == pytest.approx(2 * said)
 
 
@@ -105,8 +105,8 @@ def test_modules_that_are_fused_as_they_are_loaded_lie_beside_those_they_are_mad
     """AutoAWQ: query, key and value of all layers; a long prompt takes more, at another time."""
 
     def maps(tokens, model=LLAMA, **facts):
-        told = {"weight_precision": "awq-int4", "input_tokens": tokens, "context_tokens": tokens + 1, **facts}
-        return breakdown(model, **told)["activations"]
+        stated = {"weight_precision": "awq-int4", "input_tokens": tokens, "context_tokens": tokens + 1, **facts}
+        return breakdown(model, **stated)["activations"]
 
     matrices = 32 * 4096 * (4096 + 2 * 1024) * sizing_constants().weights["awq-int4"].body / 1e9
     assert maps(64, fuses_modules=True) == pytest.approx(matrices)

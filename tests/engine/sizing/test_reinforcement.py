@@ -64,7 +64,7 @@ def test_a_pair_of_answers_passes_for_each_sample_of_dpo():
 
 
 def test_an_engine_that_is_awake_lies_beside_the_step_with_weights_and_cache():
-    """One copy over eight GPUs: an eighth of the weights in 16 bits, and a key and a value for every token."""
+    """One replica over eight GPUs: an eighth of the weights in 16 bits, and a key and a value for every token."""
     more = estimate(**HERE, rollout_sleeps=False, rollout_tensor_parallel=8).breakdown["rollout_engine"]
     weights = job().params_b * 2.0 / 8
     longer = estimate(**HERE, rollout_sleeps=False, rollout_tensor_parallel=8, concurrency=9).breakdown

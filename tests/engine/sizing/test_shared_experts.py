@@ -23,7 +23,7 @@ def size(advisor):
     return call
 
 
-def test_copies_that_share_experts_fit_where_whole_copies_do_not(size):
+def test_replicas_that_share_experts_fit_where_whole_ones_do_not(size):
     split = {"tensor_parallel": 1, "data_parallel": 8, "concurrency": 64}
     whole, shared = size(**split), size(**split, expert_parallel=8)
     assert not whole["fits"]
@@ -37,7 +37,7 @@ def test_each_copy_has_its_own_cache(size):
     assert shared["speed"]["max_concurrency"] > 2 * one["speed"]["max_concurrency"]
 
 
-def test_a_shared_expert_is_read_once_for_all_copies(size):
+def test_a_shared_expert_is_read_once_for_all_replicas(size):
     load = {"tensor_parallel": 1, "data_parallel": 8, "concurrency": 256, "input_tokens": 1024, "output_tokens": 1024}
     whole, shared = size(**load)["speed"], size(**load, expert_parallel=8)["speed"]
     assert shared["tpot_ms"] < whole["tpot_ms"]
@@ -68,7 +68,7 @@ def test_an_overloaded_plan_is_not_refused_for_the_time_of_a_full_queue(advisor)
     assert "target-missed/time-to-first-token" not in said
 
 
-def test_copies_that_share_experts_are_recommended_where_that_is_stated(advisor):
+def test_replicas_that_share_experts_are_recommended_where_that_is_stated(advisor):
     asked = {"task": "inference", "model_name": "deepseek-r1", "weight_precision": "fp8", "concurrency": 64}
     asked |= {"gpu_candidates": ["nvidia-h200-sxm"], "tensor_parallel": 1, "pipeline_parallel": 1, "expert_parallel": 8}
     plan = advisor.decide(asked, decided_at=datetime(2026, 11, 20, tzinfo=UTC)).to_dict()["recommendation"]
@@ -76,46 +76,46 @@ def test_copies_that_share_experts_are_recommended_where_that_is_stated(advisor)
     assert plan["speed"]["max_concurrency"] >= 64
 
 
-def served_in_lockstep(copies: int, held: int, answer: int, base_s: float, dense_s: float, routed_s: float) -> float:
-    """Answers a second of each copy, step by step: copies that share experts step together, each with its own prompts.
+def served_in_lockstep(replicas: int, held: int, answer: int, base_s: float, dense_s: float, routed_s: float) -> float:
+    """Answers a second of each replica, which step together as they share experts, each with its own prompts.
 
-    A prompt of one step takes ``dense_s`` on its own copy and ``routed_s`` of all experts, which all copies share.
+    A prompt of one step takes ``dense_s`` on its own replica and ``routed_s`` of all experts, which all replicas share.
     """
     chance = random.Random(1)
-    left = [[chance.randint(1, answer) for _ in range(held)] for _ in range(copies)]
-    waiting, time, done = [0] * copies, 0.0, 0
+    left = [[chance.randint(1, answer) for _ in range(held)] for _ in range(replicas)]
+    waiting, time, done = [0] * replicas, 0.0, 0
     for step in range(6000):
         if step == 1500:
             time, done = 0.0, 0
         passing = [min(1, each) for each in waiting]
-        time += base_s + dense_s * max(passing) + routed_s / copies * sum(passing)
-        for copy in range(copies):
-            on = [each - 1 for each in left[copy]] + [answer] * passing[copy]
-            waiting[copy] += on.count(0) - passing[copy]
+        time += base_s + dense_s * max(passing) + routed_s / replicas * sum(passing)
+        for replica in range(replicas):
+            on = [each - 1 for each in left[replica]] + [answer] * passing[replica]
+            waiting[replica] += on.count(0) - passing[replica]
             done += on.count(0)
-            left[copy] = [each for each in on if each]
-    return done / time / copies
+            left[replica] = [each for each in on if each]
+    return done / time / replicas
 
 
-@pytest.mark.parametrize("copies", [1, 2, 8, 16])
+@pytest.mark.parametrize("replicas", [1, 2, 8, 16])
 @pytest.mark.parametrize("held", [4, 16, 64])
 @pytest.mark.parametrize(("dense_s", "routed_s"), [(0.04, 0.06), (0.02, 0.1), (0.08, 0.02)])
-def test_prompts_of_copies_that_share_experts_pass_side_by_side(
-    advisor: Any, copies: int, held: int, dense_s: float, routed_s: float
+def test_prompts_of_replicas_that_share_experts_pass_side_by_side(
+    advisor: Any, replicas: int, held: int, dense_s: float, routed_s: float
 ) -> None:
     job = job_from_facts({"task": "inference"}, advisor.knowledge.models["deepseek-r1"])
     answer, base_s = 300, 0.02
-    alone_s = dense_s + routed_s / copies
+    alone_s = dense_s + routed_s / replicas
     table, one = GpuTable((advisor.knowledge.gpus["nvidia-h200-sxm"],)), rows_of([Layout()], 1)
     load = load_of(job, job.shape, one)
     steps = steps_of(load, rates_of(job, table), split_of(one, NO_LINK, NO_LINK, 1))
-    steps = steps._replace(together=routed_s / copies / alone_s, sharers=copies)
+    steps = steps._replace(together=routed_s / replicas / alone_s, sharers=replicas)
     token_s = base_s + steps.lengthened_by((held - 1) / answer) * alone_s
-    told = held / (alone_s + base_s + (answer - 1) * token_s)
-    assert told == pytest.approx(served_in_lockstep(copies, held, answer, base_s, dense_s, routed_s), rel=0.2)
+    computed = held / (alone_s + base_s + (answer - 1) * token_s)
+    assert computed == pytest.approx(served_in_lockstep(replicas, held, answer, base_s, dense_s, routed_s), rel=0.2)
 
 
-def test_copies_that_share_experts_take_a_machine_together(advisor: Any) -> None:
+def test_replicas_that_share_experts_take_a_machine_together(advisor: Any) -> None:
     asked = {"task": "inference", "model_name": "qwen3-235b-a22b", "weight_precision": "fp8", "concurrency": 64}
     asked |= {"gpu_candidates": ["nvidia-h100-80gb-sxm"], "tensor_parallel": 1, "expert_parallel": 8, "num_gpus": 8}
     asked |= {"deployment_site": "cloud"}

@@ -29,8 +29,8 @@ def test_the_program_of_the_authors_takes_one_window_after_the_other(speed):
 
 @pytest.mark.parametrize("engine", ["vllm", "tensorrt-llm", "transformers"])
 def test_the_most_it_can_do_hangs_on_no_load(speed, engine):
-    nobody_says, stated = speed(serving_engine=engine), speed(serving_engine=engine, peak_qps=1)
-    assert nobody_says["samples_per_s"] == pytest.approx(stated["capacity_samples_per_s"], rel=1e-4)
+    not_stated, stated = speed(serving_engine=engine), speed(serving_engine=engine, peak_qps=1)
+    assert not_stated["samples_per_s"] == pytest.approx(stated["capacity_samples_per_s"], rel=1e-4)
 
 
 def test_few_cards_answer_few_windows_a_second(decide):

@@ -192,7 +192,7 @@ def test_cards_that_multiply_faster_than_is_usual_train_faster() -> None:
     assert faster == fast  # No long run is faster than the peak.
 
 
-def test_no_card_is_slower_than_its_kin_because_nobody_measured_it() -> None:
+def test_no_card_is_slower_than_its_like_because_it_was_not_measured() -> None:
     shares = speed_constants().matmul_share
     measured, unknown, professional = (
         peak_of(GPUS[name], ("bf16",)) for name in ("nvidia-rtx-4090", "nvidia-rtx-4080", "nvidia-rtx-a6000")
@@ -380,7 +380,7 @@ def test_ranks_of_a_generator_wait_for_divided_weights() -> None:
     assert eight["fsdp", "pcie"] < 0.7 * eight["fsdp", "nvlink"] < eight["none", "nvlink"]
 
 
-def test_copies_of_a_network_exchange_gradients_once_a_step() -> None:
+def test_replicas_of_a_network_exchange_gradients_once_a_step() -> None:
     facts: Facts = {"task": "full_finetuning", "batch_size_per_gpu": 8}
     two = Layout(data=2)
     often, seldom = (

@@ -157,15 +157,15 @@ def test_a_step_of_a_unet_is_no_shorter_than_the_start_of_its_blocks() -> None:
     start = 87 * speed_constants().diffusion.launch_us_per_layer.value * 1e-6
     asked = {"task": "inference", "denoising_steps": 30, "image_px": 1024, "concurrency": 1}
     more = {"denoising_steps": 60}
-    latencies = [values(job(asked | told, "sdxl-base-1.0"))["latency_ms"] / 1e3 for told in ({}, more)]
+    latencies = [values(job(asked | stated, "sdxl-base-1.0"))["latency_ms"] / 1e3 for stated in ({}, more)]
     assert latencies[1] - latencies[0] == pytest.approx(30 * start)
 
 
 def test_a_step_of_training_a_unet_starts_its_kernels_forth_and_back() -> None:
     known = speed_constants().training.kernels
-    told = {"task": "full_finetuning", "image_px": 256, "batch_size_per_gpu": 1}
+    stated = {"task": "full_finetuning", "image_px": 256, "batch_size_per_gpu": 1}
     for checkpointing, forward in (("none", 1), ("full", 2)):
-        step = values(job({**told, "gradient_checkpointing": checkpointing}, "sdxl-base-1.0"))["step_s"]
+        step = values(job({**stated, "gradient_checkpointing": checkpointing}, "sdxl-base-1.0"))["step_s"]
         kernels = 87 * (known.layer * forward + known.layer_back)
         assert step == pytest.approx(kernels * known.start_us.value * 1e-6, rel=0.02)  # and a little computing
 
@@ -174,13 +174,13 @@ def test_adapters_start_kernels_of_their_own() -> None:
     """Eight matrices for each block of a UNet, which attends twice; seven for each layer of a language model."""
     known = speed_constants().training.kernels
     adapter = (known.adapter + known.adapter_back) * known.start_us.value * 1e-6
-    told = {"gradient_checkpointing": "none", "batch_size_per_gpu": 1, "compute_precision": "bf16"}
-    pictures = {**told, "image_px": 256}
+    stated = {"gradient_checkpointing": "none", "batch_size_per_gpu": 1, "compute_precision": "bf16"}
+    pictures = {**stated, "image_px": 256}
     whole = values(job({**pictures, "task": "full_finetuning"}, "sdxl-base-1.0"))["step_s"]
     tuned = values(job({**pictures, "task": "peft_finetuning", "peft_method": "lora"}, "sdxl-base-1.0"))["step_s"]
     assert tuned - whole == pytest.approx(8 * 87 * adapter, rel=0.02)
     words = {
-        **told,
+        **stated,
         "task": "peft_finetuning",
         "peft_method": "lora",
         "seq_len_tokens": 16,
@@ -195,14 +195,14 @@ def test_adapters_start_kernels_of_their_own() -> None:
 
 def test_what_passes_through_memory_is_what_is_kept() -> None:
     """Sums in 32 bits, norms of query and key, dropout of adapters and words take time as they take memory."""
-    told = {"task": "full_finetuning", "training_framework": "transformers", "batch_size_per_gpu": 8}
-    told |= {"seq_len_tokens": 1024, "gradient_checkpointing": "none"}
-    pure = {**told, "compute_precision": "bf16", "weight_precision": "bf16"}
+    stated = {"task": "full_finetuning", "training_framework": "transformers", "batch_size_per_gpu": 8}
+    stated |= {"seq_len_tokens": 1024, "gradient_checkpointing": "none"}
+    pure = {**stated, "compute_precision": "bf16", "weight_precision": "bf16"}
     adapted = {**pure, "task": "peft_finetuning", "peft_method": "lora", "lora_targets": "all-linear"}
 
     def step(facts: Facts, model: str = "qwen3-0.6b") -> float:
         return values(job(facts, model))["step_s"]
 
-    assert step({**told, "compute_precision": "mixed", "weight_precision": "fp32"}) > 1.03 * step(pure)
+    assert step({**stated, "compute_precision": "mixed", "weight_precision": "fp32"}) > 1.03 * step(pure)
     assert step({**adapted, "lora_dropout": 0.1}) > 1.03 * step({**adapted, "lora_dropout": 0})
     assert step({**pure, "loss_precision": "bf16"}) < 0.97 * step(pure)

@@ -20,8 +20,8 @@ A100, RTX4090 = (KNOWLEDGE.gpus[name] for name in ("nvidia-a100-80gb-sxm", "nvid
 
 
 def job(model: str, **facts: object) -> Job:
-    told: Facts = {"task": "inference", **facts}  # type: ignore[dict-item]
-    return job_from_facts(told, KNOWLEDGE.find_model(model).spec)
+    stated: Facts = {"task": "inference", **facts}  # type: ignore[dict-item]
+    return job_from_facts(stated, KNOWLEDGE.find_model(model).spec)
 
 
 def values(what: Job, gpu=A100, batch: int | None = None) -> dict[str, float]:

@@ -112,13 +112,13 @@ def test_the_step_of_an_unfused_optimizer_needs_a_copy_of_the_gradients():
 def test_ranks_of_fsdp_step_over_a_copy_of_their_shares_when_nothing_is_gathered(ranks):
     sharded = Layout(data=ranks, sharding="fsdp")
     at_once, one_by_one = (
-        estimate(sharded, seq_len_tokens=16, optimizer_step=told) for told in ("foreach", "one-by-one")
+        estimate(sharded, seq_len_tokens=16, optimizer_step=stated) for stated in ("foreach", "one-by-one")
     )
     assert at_once.allocated_gb == pytest.approx(PARAMS_B * (16 + 4) / ranks, rel=0.01)
     # Otherwise the peak is the backward pass, with weights and gradients of layers gathered.
     gathered = one_by_one.breakdown["gathered_layer"]
     assert one_by_one.allocated_gb == pytest.approx(PARAMS_B * 16 / ranks + gathered, rel=0.02)
-    # Where neither step nor framework is told, frameworks that shard stand for it, most of which hold no copy.
+    # Where neither step nor framework is stated, frameworks that shard stand for it, most of which hold no copy.
     assert estimate(sharded, seq_len_tokens=16).allocated_gb == one_by_one.allocated_gb
 
 
@@ -207,7 +207,7 @@ def test_encoders_drop_scores_of_attention():
     )
     facts = {"task": "full_finetuning", "compute_precision": "fp32", "weight_precision": "fp32", "seq_len_tokens": 512}
     facts |= {"batch_size_per_gpu": 4, "gradient_checkpointing": "none"}
-    whole, fused = (estimate(model=bert, **facts, flash_attention=told).breakdown for told in (False, True))
+    whole, fused = (estimate(model=bert, **facts, flash_attention=stated).breakdown for stated in (False, True))
     # As traced: softmax 4, a mask, what is left 4; in each of the layers and in the one at work.
     scores = 25 * 9 * 4 * 16 * 512**2 / 1e9
     assert whole["activations"] - fused["activations"] == pytest.approx(scores, rel=0.1)
@@ -439,7 +439,7 @@ def test_an_old_pytorch_does_not_fuse_attention_and_holds_every_kernel():
 
 
 @pytest.mark.parametrize(
-    ("told", "bytes_each"),
+    ("stated", "bytes_each"),
     [
         ({"training_framework": "transformers"}, 12),  # 4.49 and later, and where nobody says
         ({"training_framework": "transformers", "transformers_version": "4.47.1"}, 14),
@@ -454,25 +454,25 @@ def test_an_old_pytorch_does_not_fuse_attention_and_holds_every_kernel():
         ({"compute_precision": "fp32", "training_framework": "transformers"}, 12),
     ],
 )
-def test_logits_take_what_the_release_of_transformers_makes_of_them(told, bytes_each):
-    found = estimate(seq_len_tokens=1024, batch_size_per_gpu=2, gradient_checkpointing="full", **told)
+def test_logits_take_what_the_release_of_transformers_makes_of_them(stated, bytes_each):
+    found = estimate(seq_len_tokens=1024, batch_size_per_gpu=2, gradient_checkpointing="full", **stated)
     assert found.breakdown["logits"] == pytest.approx(2048 * LLAMA_7B.vocab * bytes_each / 1e9)
 
 
 def test_pretraining_fuses_its_loss_unless_a_precision_of_it_is_stated():
     facts = {"task": "pretraining", "seq_len_tokens": 1024, "batch_size_per_gpu": 2}
-    fused, own = (estimate(**facts, **told).breakdown["logits"] for told in ({}, {"loss_precision": "fp32"}))
+    fused, own = (estimate(**facts, **stated).breakdown["logits"] for stated in ({}, {"loss_precision": "fp32"}))
     logits = 2048 * LLAMA_7B.vocab / 1e9
     assert (fused, own) == (pytest.approx(8 * logits), pytest.approx(14 * logits))
 
 
 @pytest.mark.parametrize(
-    ("told", "more"),
+    ("stated", "more"),
     [({"training_framework": "transformers"}, 2), ({"compute_precision": "fp32"}, 4), ({"loss_precision": "bf16"}, 2)],
 )
-def test_capped_logits_keep_what_came_out_of_the_cap(told, more):
+def test_capped_logits_keep_what_came_out_of_the_cap(stated, more):
     plain, capped = (
-        estimate(model=replace(LLAMA_7B, capped_logits=caps), seq_len_tokens=1024, batch_size_per_gpu=2, **told)
+        estimate(model=replace(LLAMA_7B, capped_logits=caps), seq_len_tokens=1024, batch_size_per_gpu=2, **stated)
         for caps in (False, True)
     )
     logits = 2048 * LLAMA_7B.vocab / 1e9
@@ -482,14 +482,14 @@ def test_capped_logits_keep_what_came_out_of_the_cap(told, more):
 def test_a_head_that_was_cast_to_32_bits_is_cast_back_under_autocast():
     facts = {"task": "peft_finetuning", "peft_method": "qlora", "seq_len_tokens": 1024, "batch_size_per_gpu": 1}
     facts |= {"gradient_checkpointing": "full", "training_framework": "peft"}
-    trainer, own = (estimate(**facts, **told).breakdown["logits"] for told in ({}, {"loss_precision": "bf16"}))
+    trainer, own = (estimate(**facts, **stated).breakdown["logits"] for stated in ({}, {"loss_precision": "bf16"}))
     logits = 1024 * LLAMA_7B.vocab / 1e9
     assert trainer == pytest.approx(12 * logits + 2 * LLAMA_7B.vocab * LLAMA_7B.hidden / 1e9)
     assert own == pytest.approx(16 * logits)
 
 
 @pytest.mark.parametrize(
-    ("told", "at_once"),
+    ("stated", "at_once"),
     [
         ({"training_framework": "transformers"}, False),  # fused since PyTorch 2.8; earlier ones are in the band
         ({"training_framework": "transformers", "pytorch_version": "2.8.0"}, False),
@@ -503,20 +503,20 @@ def test_a_head_that_was_cast_to_32_bits_is_cast_back_under_autocast():
         ({"optimizer_step": "foreach", "training_framework": "transformers"}, True),
     ],
 )
-def test_an_optimizer_that_steps_at_once_holds_a_copy(told, at_once):
+def test_an_optimizer_that_steps_at_once_holds_a_copy(stated, at_once):
     facts = {"compute_precision": "fp32", "seq_len_tokens": 128, "batch_size_per_gpu": 1}
-    found = estimate(gradient_checkpointing="full", **facts, **told)
+    found = estimate(gradient_checkpointing="full", **facts, **stated)
     assert ("optimizer_step" in found.breakdown) is at_once
 
 
-def test_a_step_that_nobody_tells_of_is_left_open_upwards():
+def test_a_step_that_is_not_stated_is_left_open_upwards():
     facts = {"compute_precision": "fp32", "seq_len_tokens": 128, "gradient_checkpointing": "full"}
-    opened, told = (
+    opened, stated = (
         estimate(training_framework="transformers", **facts, **version)
         for version in ({}, {"pytorch_version": "2.9", "optimizer_step": "fused"})
     )
-    assert opened.per_gpu_gb == pytest.approx(told.per_gpu_gb)
-    assert opened.high_gb > told.high_gb + 0.5 * 4 * PARAMS_B
+    assert opened.per_gpu_gb == pytest.approx(stated.per_gpu_gb)
+    assert opened.high_gb > stated.high_gb + 0.5 * 4 * PARAMS_B
     assert "at once" in opened.band_reason
 
 
@@ -538,9 +538,9 @@ _ADAPTED = [
 ]
 
 
-@pytest.mark.parametrize(("told", "kept", "at_work"), _ADAPTED)
-def test_adapters_keep_what_was_traced(told, kept, at_work):
-    facts = {"task": "peft_finetuning", "peft_method": "lora", "lora_rank": 64, "lora_targets": "all-linear", **told}
+@pytest.mark.parametrize(("stated", "kept", "at_work"), _ADAPTED)
+def test_adapters_keep_what_was_traced(stated, kept, at_work):
+    facts = {"task": "peft_finetuning", "peft_method": "lora", "lora_rank": 64, "lora_targets": "all-linear", **stated}
     shape = shape_of(LLAMA_7B, None)
     plain, again = (job_from_facts({**facts, "gradient_checkpointing": kind}, LLAMA_7B) for kind in ("none", "full"))
     assert layer_bytes_per_token(plain, shape, 1)[1] == pytest.approx(kept, rel=0.02)

@@ -34,25 +34,25 @@ _TRACED = [
 ]
 
 
-def _bytes(recompute: str, **told: object) -> tuple[float, float, float]:
+def _bytes(recompute: str, **stated: object) -> tuple[float, float, float]:
     return layer_bytes_per_token(
-        job_from_facts({**_FACTS, "gradient_checkpointing": recompute, **told}, LLAMA_7B), shape_of(LLAMA_7B, None), 1
+        job_from_facts({**_FACTS, "gradient_checkpointing": recompute, **stated}, LLAMA_7B), shape_of(LLAMA_7B, None), 1
     )
 
 
-@pytest.mark.parametrize(("targets", "told", "each"), _TRACED)
-def test_a_layer_keeps_what_was_traced(targets, told, each):
+@pytest.mark.parametrize(("targets", "stated", "each"), _TRACED)
+def test_a_layer_keeps_what_was_traced(targets, stated, each):
     shape = shape_of(LLAMA_7B, None)
     sides = (shape.hidden, shape.intermediate, 2 * shape.kv_heads * shape.head_dim)
     traced = sum(side * of_it for side, of_it in zip(sides, each, strict=True))
-    assert _bytes("none", lora_targets=targets, **told)[1] == pytest.approx(traced, rel=0.01)
+    assert _bytes("none", lora_targets=targets, **stated)[1] == pytest.approx(traced, rel=0.01)
 
 
-@pytest.mark.parametrize(("targets", "told", "each"), _TRACED)
-def test_a_layer_that_is_computed_anew_has_gradients_of_its_inner_maps_beside(targets, told, each):
-    kept = _bytes("none", lora_targets=targets, **told)[1]
+@pytest.mark.parametrize(("targets", "stated", "each"), _TRACED)
+def test_a_layer_that_is_computed_anew_has_gradients_of_its_inner_maps_beside(targets, stated, each):
+    kept = _bytes("none", lora_targets=targets, **stated)[1]
     traced = kept + (24 - each[1]) * LLAMA_7B.intermediate
-    assert _bytes("full", lora_targets=targets, **told)[0] == pytest.approx(traced, rel=0.01)
+    assert _bytes("full", lora_targets=targets, **stated)[0] == pytest.approx(traced, rel=0.01)
 
 
 def test_a_base_that_nobody_prepared_answers_in_16_bits():
@@ -62,6 +62,6 @@ def test_a_base_that_nobody_prepared_answers_in_16_bits():
 
 
 def test_eager_attention_holds_its_scores_beside():
-    told = {"lora_targets": "qv", "seq_len_tokens": 2048}
-    fused, eager = (_bytes("none", flash_attention=flash, **told)[1] for flash in (True, False))
+    stated = {"lora_targets": "qv", "seq_len_tokens": 2048}
+    fused, eager = (_bytes("none", flash_attention=flash, **stated)[1] for flash in (True, False))
     assert eager - fused == pytest.approx(6 * 32 * 2048)

@@ -74,7 +74,7 @@ def test_the_third_stage_has_one_bucket_as_large_as_its_configuration_says():
 
 @pytest.mark.parametrize("ranks", [1, 4])
 def test_offload_leaves_the_bucket_and_the_last_layers_on_the_gpu(ranks):
-    """Weights, moments and the step itself wait in host memory; one GPU is told to offload by DeepSpeed too."""
+    """Weights, moments and the step itself wait in host memory; one GPU is made to offload by DeepSpeed too."""
     zero = sizing_constants().training.zero.third_stage["plain"]
     found = estimate("zero3", ranks, cpu_offload=True)
     assert bucket("zero3", ranks, cpu_offload=True) == bucket("zero3", ranks)

@@ -73,7 +73,7 @@ def test_it_says_where(decided: Decided) -> None:
         check_saved(decision, "record.json")
 
 
-def test_a_short_answer_is_told_apart(decided: Decided) -> None:
+def test_a_short_answer_is_distinguished(decided: Decided) -> None:
     decision = decided("qlora-7b")
     del decision["trace"]
     with pytest.raises(InputError, match="--full"):

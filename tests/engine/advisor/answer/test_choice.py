@@ -54,9 +54,9 @@ def test_what_costs_less_and_comes_later_than_people_bear_is_named_with_both_tim
     for entry in late:
         assert entry["cost_ratio"] is not None
         assert entry["cost_ratio"] < 1
-        assert "and people bear 5,000 ms" in entry["because"]
+        assert "and people tolerate 5,000 ms" in entry["because"]
         assert {"serving_mode", "ttft_bearable_ms"} <= set(entry["facts"])
-    # Where people bear whatever comes, the cheapest of them is the answer.
+    # Where people tolerate whatever comes, the cheapest of them is the answer.
     patient = decide(facts, ttft_bearable_ms=86400000, tpot_bearable_ms=3600000).outcome.chosen
     assert patient is not None
     assert outcome.chosen is not None

@@ -91,7 +91,7 @@ def test_no_answer_says_which_kind_why_and_on_what(name: str, kind_answers: dict
         assert answer["no_answer"]["rules"]
 
 
-def test_all_contradictions_are_told_at_once(kind_answers: dict[str, dict[str, Any]]) -> None:
+def test_all_contradictions_are_reported_at_once(kind_answers: dict[str, dict[str, Any]]) -> None:
     found = kind_answers["two contradictions"]["no_answer"]
     assert found["rules"] == ["pretraining-has-no-adapters", "split-needs-its-gpus"]
     assert {"peft_method", "tensor_parallel", "num_gpus", "task"} <= set(found["facts"])

@@ -100,7 +100,7 @@ def test_what_rules_read_of_a_plan_or_gpu_has_its_origin(answers: dict[str, Answ
     assert not loose
 
 
-def test_every_fact_of_the_answer_points_to_the_entry_that_settled_it(answers: dict[str, Answer]) -> None:
+def test_every_fact_of_the_answer_points_to_the_entry_that_resolved_it(answers: dict[str, Answer]) -> None:
     for name, answer in answers.items():
         by_seq = {entry["seq"]: entry for entry in answer["trace"]}
         for fact, value in answer["facts"].items():
@@ -193,9 +193,9 @@ def test_what_was_overruled_is_kept(decide: Decide) -> None:
 
 def test_rules_that_set_one_fact_differently_leave_it_unknown_and_are_named(with_rules_text: Any) -> None:
     answer = with_rules_text("high_res").to_dict()
-    told = [entry for entry in answer["trace"] if entry["effects"] == {"high_res": None}]
-    assert len(told) == 1
-    assert "a and b set it to different values" in told[0]["because"]
+    undecided = [entry for entry in answer["trace"] if entry["effects"] == {"high_res": None}]
+    assert len(undecided) == 1
+    assert "a and b set it to different values" in undecided[0]["because"]
     assert "high_res" not in answer["facts"]
 
 

@@ -387,7 +387,7 @@ def test_entries_add_up_to_the_sums_and_the_course_ends_in_them(
 
 
 @given(QUOTES, st.floats(1.01, 3))
-def test_dearer_rent_never_speaks_for_renting(facts: dict[str, float], factor: float) -> None:
+def test_costlier_rent_never_speaks_for_renting(facts: dict[str, float], factor: float) -> None:
     def own(changed: dict[str, float]) -> float:
         return procurement_figures(changed, None, ECONOMICS)["own_cheaper_over_horizon"].value
 

@@ -31,13 +31,13 @@ class Terms(Struct, frozen=True):
 
 
 @dataclass(slots=True)
-class Workings:
+class SizingCache:
     """Results by GPU and layout; each is computed once."""
 
     columns: SizeColumns
     desk: bool
     speeds: dict[tuple[str, Layout], tuple[SpeedEstimate | None, int | None]] = field(default_factory=dict)
-    apart: dict[str, tuple[Gpu, Workings]] = field(default_factory=dict)
+    apart: dict[str, tuple[Gpu, SizingCache]] = field(default_factory=dict)
     _found: dict[Hashable, Found] = field(default_factory=dict)
 
     def found(self, terms: Hashable, search: Callable[[], Found]) -> Found:
@@ -48,48 +48,48 @@ class Workings:
             self._found[terms] = search()
         return self._found[terms]
 
-    def of(self, gpu: Gpu) -> tuple[Workings, int]:
+    def of(self, gpu: Gpu) -> tuple[SizingCache, int]:
         """Where the results of a GPU lie, and its position there. A slice of a card, or a changed one, lies apart."""
         gpus = self.columns.gpus
         place = gpus.position.get(gpu.id)
         if place is not None and gpus.gpus[place] is gpu:
             return self, place
-        known, workings = self.apart.get(gpu.id, (None, None))
-        if workings is None or known is not gpu:
+        known, cache = self.apart.get(gpu.id, (None, None))
+        if cache is None or known is not gpu:
             alone = (gpu,)
-            workings = Workings(self.columns.of_others(GpuTable(alone), LinkTable(alone, desk=self.desk)), self.desk)
-            self.apart[gpu.id] = gpu, workings
-        return workings, 0
+            cache = SizingCache(self.columns.of_others(GpuTable(alone), LinkTable(alone, desk=self.desk)), self.desk)
+            self.apart[gpu.id] = gpu, cache
+        return cache, 0
 
 
 class _Recent(threading.local):
     """Each thread keeps its own: what is computed is filled in step by step, which two at a time would spoil."""
 
     def __init__(self) -> None:
-        self.kept: deque[tuple[Knowledge, Terms, Workings]] = deque(maxlen=_KEPT)
+        self.kept: deque[tuple[Knowledge, Terms, SizingCache]] = deque(maxlen=_KEPT)
         self.tables: deque[tuple[Knowledge, bool, tuple[GpuTable, LinkTable]]] = deque(maxlen=_KEPT)
 
 
 _recent = _Recent()
 
 
-def forget_workings() -> None:
+def clear_sizing_cache() -> None:
     """Keep nothing of this thread any longer: for measurements of a decision on a job that is new."""
     _recent.kept.clear()
 
 
-def workings_of(knowledge: Knowledge, terms: Terms) -> Workings:
-    """The workings under these terms: those of before where they are still kept."""
-    for known, before, workings in _recent.kept:
+def sizing_cache_of(knowledge: Knowledge, terms: Terms) -> SizingCache:
+    """What is kept under these terms: the results of before where they are still kept."""
+    for known, before, cache in _recent.kept:
         if known is knowledge and before == terms:
-            return workings
+            return cache
     job = terms.job
     gpus, links = _tables(knowledge, desk=terms.desk)
     needs = Needs(job, gpus, margin=terms.margin)
     speed = JobSpeed(job, terms.demand)
-    workings = Workings(SizeColumns(job, gpus, links, needs, speed), terms.desk)
-    _recent.kept.appendleft((knowledge, terms, workings))
-    return workings
+    cache = SizingCache(SizeColumns(job, gpus, links, needs, speed), terms.desk)
+    _recent.kept.appendleft((knowledge, terms, cache))
+    return cache
 
 
 def _tables(knowledge: Knowledge, *, desk: bool) -> tuple[GpuTable, LinkTable]:

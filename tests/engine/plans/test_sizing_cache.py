@@ -11,7 +11,7 @@ from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.plans.candidates import candidate_plans
 from whichgpu.engine.plans.maker import PlanMaker
-from whichgpu.engine.plans.workings import Terms, forget_workings, workings_of
+from whichgpu.engine.plans.sizing_cache import Terms, clear_sizing_cache, sizing_cache_of
 from whichgpu.engine.sizing.demand import Demand, Targets
 from whichgpu.engine.sizing.intake import job_from_facts
 
@@ -24,14 +24,14 @@ TERMS = Terms(JOB, Demand(capacity=True), desk=False, margin=True)
 
 @pytest.fixture(autouse=True)
 def _fresh() -> None:
-    forget_workings()
+    clear_sizing_cache()
 
 
 def test_the_same_job_made_again_finds_what_was_computed() -> None:
-    first = workings_of(KNOWLEDGE, TERMS)
-    assert workings_of(KNOWLEDGE, replace(TERMS, job=job_from_facts(FACTS, None))) is first
-    forget_workings()
-    assert workings_of(KNOWLEDGE, TERMS) is not first
+    first = sizing_cache_of(KNOWLEDGE, TERMS)
+    assert sizing_cache_of(KNOWLEDGE, replace(TERMS, job=job_from_facts(FACTS, None))) is first
+    clear_sizing_cache()
+    assert sizing_cache_of(KNOWLEDGE, TERMS) is not first
 
 
 @pytest.mark.parametrize(
@@ -45,14 +45,14 @@ def test_the_same_job_made_again_finds_what_was_computed() -> None:
     ],
 )
 def test_other_terms_start_anew(other: Terms) -> None:
-    assert workings_of(KNOWLEDGE, other) is not workings_of(KNOWLEDGE, TERMS)
+    assert sizing_cache_of(KNOWLEDGE, other) is not sizing_cache_of(KNOWLEDGE, TERMS)
 
 
 def test_only_a_few_jobs_are_kept() -> None:
-    first = workings_of(KNOWLEDGE, TERMS)
+    first = sizing_cache_of(KNOWLEDGE, TERMS)
     for requests in range(2, 12):
-        workings_of(KNOWLEDGE, replace(TERMS, job=replace(JOB, concurrency=requests)))
-    assert workings_of(KNOWLEDGE, TERMS) is not first
+        sizing_cache_of(KNOWLEDGE, replace(TERMS, job=replace(JOB, concurrency=requests)))
+    assert sizing_cache_of(KNOWLEDGE, TERMS) is not first
 
 
 @pytest.mark.parametrize(
@@ -76,10 +76,10 @@ def test_plans_are_the_same_whether_anything_was_kept_or_not(change: Facts) -> N
 
 
 def test_threads_do_not_share_what_is_being_computed() -> None:
-    mine = workings_of(KNOWLEDGE, TERMS)
+    mine = sizing_cache_of(KNOWLEDGE, TERMS)
     found = []
-    thread = threading.Thread(target=lambda: found.append(workings_of(KNOWLEDGE, TERMS)))
+    thread = threading.Thread(target=lambda: found.append(sizing_cache_of(KNOWLEDGE, TERMS)))
     thread.start()
     thread.join()
     assert found[0] is not mine
-    assert workings_of(KNOWLEDGE, TERMS) is mine
+    assert sizing_cache_of(KNOWLEDGE, TERMS) is mine

@@ -32,7 +32,7 @@ def cast_weights(job: Job, rows: Rows, params: Any, at_work: Any) -> list[PartCo
     """Weights that autocast has cast to 16 bits, which are there until the backward pass comes to them.
 
     Beside gradients they lie only where these wait for further micro-batches: else each gradient takes a cast's place.
-    So it is where nobody states how many there are, as these frameworks take one unless told otherwise. A pass that
+    So it is where their number is not stated, as these frameworks take one by default. A pass that
     keeps nothing drops them at its end, before a layer is ``at_work`` again, in GB.
     """
     whole = rows.sharded("none")

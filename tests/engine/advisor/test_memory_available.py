@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from whichgpu.engine.advisor.advisor import Advisor, Decision
-from whichgpu.engine.advisor.lookups import memory_at_hand
+from whichgpu.engine.advisor.lookups import memory_available
 from whichgpu.engine.core.values import Value
 
 
@@ -22,11 +22,13 @@ from whichgpu.engine.core.values import Value
     ],
 )
 def test_memory_is_that_of_the_gpus_in_use(advisor: Advisor, given: dict[str, Value], memory: float | None) -> None:
-    claims = memory_at_hand(given, advisor.knowledge)
-    assert [claim.value for claim in claims.get("total_vram_gb", [])] == ([] if memory is None else [memory])
+    candidates = memory_available(given, advisor.knowledge)
+    assert [candidate.value for candidate in candidates.get("total_vram_gb", [])] == (
+        [] if memory is None else [memory]
+    )
 
 
-def test_short_memory_is_noticed_without_being_told(decide: Callable[..., Decision]) -> None:
+def test_short_memory_is_noticed_without_being_stated(decide: Callable[..., Decision]) -> None:
     job = {"task": "full_finetuning", "param_count_b": 7, "model_family": "llm"}
     short = decide(job, current_gpu="nvidia-rtx-4090").to_dict(full=False)
     assert short["facts"]["total_vram_gb"]["value"] == 24

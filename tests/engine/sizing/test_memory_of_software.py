@@ -204,8 +204,8 @@ def test_sixteen_bit_training_may_have_no_master_copy_where_no_framework_tells()
     open_ = estimate(LLAMA_8B, **facts)
     assert open_.low_gb < 0.7 * open_.per_gpu_gb
     assert "32-bit copy" in open_.band_reason
-    for told in ({"training_framework": "deepspeed"}, {"weight_precision": "bf16"}, {"compute_precision": "mixed"}):
-        assert "32-bit copy" not in estimate(LLAMA_8B, **(facts | told)).band_reason
+    for more in ({"training_framework": "deepspeed"}, {"weight_precision": "bf16"}, {"compute_precision": "mixed"}):
+        assert "32-bit copy" not in estimate(LLAMA_8B, **(facts | more)).band_reason
 
 
 def test_pictures_of_a_segmenter_may_be_half_as_tall_as_wide():
