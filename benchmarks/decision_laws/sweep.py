@@ -159,12 +159,13 @@ class Sweep:
         asked = (int(facts["num_gpus"]),) if facts.get("num_gpus") else MORE_COUNTS
         budget = any(name in facts for name in BUDGETS)
         rented = facts.get("deployment_site") == "cloud" or facts.get("procurement_wish") == "rent" or budget
-        purchase = "budget_usd_total" in facts and not facts.get("gpus_owned") and _is_bought(facts)
+        purchase = "budget_usd_total" in facts and _is_bought(facts)
+        owned = {str(text).partition(":")[0] for text in facts.get("gpus_owned", ())}
         for plan in self.plans(facts, asked, priced=rented):
             if facts["task"] in _TRAINING and plan["count"] > LINKED_FROM and plan["link"] not in FAST_LINKS:
                 continue
             kept = limits_kept(plan, facts)
-            if purchase:
+            if purchase and plan["gpu"] not in owned:
                 kept["budget_usd_total"] = self._pays_for(plan, facts["budget_usd_total"])
             if all(kept.values()):
                 return describe(plan, "job")

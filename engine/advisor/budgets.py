@@ -19,6 +19,8 @@ BUDGETS = frozenset({"budget_usd_per_hour", "budget_usd_per_month", "budget_usd_
 LOWEST_PRICES = "lowest_prices"
 #: The fact that keeps rules from rejecting what they reject only since nobody asked for it.
 NOTHING_ELSE_FITS = "nothing_else_fits"
+#: Places whose work can be done on machines that are rented; what runs in the field runs there.
+_BESIDE_RENT = ("datacenter", "workstation")
 _SAYS = {
     LOWEST_PRICES: "whether a stated budget is kept at the price of the cheapest provider alone",
     RENTED_INSTEAD: "whether a stated budget is kept by what is rented, and by nothing that is bought",
@@ -56,8 +58,8 @@ def with_last_resorts(intake: ResolvedFacts, make: Make, maker: PlanMaker | None
 def within_budgets(intake: ResolvedFacts, make: Make, maker: PlanMaker | None = None) -> Within:
     """The facts and plans of a decision; where only so a stated budget is kept, at the lowest prices, or rented.
 
-    What the cheapest provider asks can be had, but from that provider alone; and machines in a data centre can be
-    rented, where nobody said that they are to be bought. Rules warn of both.
+    What the cheapest provider asks can be had, but from that provider alone; and machines can be rented for work at a
+    place of one's own, where nobody said that they are to be bought. Rules warn of both.
 
     Args:
         intake: the workload's facts.
@@ -89,8 +91,13 @@ def _with(intake: ResolvedFacts, names: tuple[str, ...]) -> ResolvedFacts:
 
 
 def _could_be_rented(facts: Facts) -> bool:
-    """Whether plans were priced as purchases for the place alone, which rented machines can stand in as well."""
-    return facts.get("deployment_site") == "datacenter" and "procurement_wish" not in facts
+    """Whether plans were priced as purchases for the place alone, and others' machines can do the work.
+
+    What a service may cost in all is said of a purchase: rent has no end.
+    """
+    if facts.get("serving") is True and BUDGETS & facts.keys() == {"budget_usd_total"}:
+        return False
+    return facts.get("deployment_site") in _BESIDE_RENT and "procurement_wish" not in facts
 
 
 def _money_alone_is_short(found: PlanRound, intake: ResolvedFacts) -> bool:

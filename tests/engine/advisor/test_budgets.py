@@ -96,6 +96,15 @@ def test_what_is_rented_keeps_a_budget_that_no_purchase_keeps(advisor: Advisor) 
     assert decision.outcome.intake.facts["rented_instead"] is True
 
 
+def test_a_run_at_a_desk_is_rented_where_no_purchase_is_within_its_budget(advisor: Advisor) -> None:
+    run = {"task": "peft_finetuning", "peft_method": "qlora", "model_family": "llm", "param_count_b": 0.5}
+    facts = {**run, "train_tokens_b": 0.2, "deployment_site": "workstation", "budget_usd_total": 25}
+    outcome = decide(advisor, facts).outcome
+    assert outcome.chosen is not None
+    assert outcome.chosen.ranked.plan.cost.origin == "offer"
+    assert outcome.intake.facts["rented_instead"] is True
+
+
 def test_a_purchase_that_keeps_the_budget_is_not_rented(advisor: Advisor) -> None:
     outcome = decide(advisor, {**BATCH, "budget_usd_per_month": 3000}).outcome
     assert "rented_instead" not in outcome.intake.facts
@@ -104,7 +113,7 @@ def test_a_purchase_that_keeps_the_budget_is_not_rented(advisor: Advisor) -> Non
 
 
 @pytest.mark.parametrize(
-    "other", [{"procurement_wish": "buy"}, {"deployment_site": "workstation"}, {"budget_usd_per_month": 1}]
+    "other", [{"procurement_wish": "buy"}, {"deployment_site": "edge"}, {"budget_usd_per_month": 1}]
 )
 def test_nothing_is_rented_where_it_is_to_be_bought_or_helps_nobody(advisor: Advisor, other: dict[str, Any]) -> None:
     outcome = decide(advisor, {**BATCH, "budget_usd_per_month": 20, **other}).outcome
