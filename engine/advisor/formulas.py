@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.advisor.paid_length import work_comes_every
 from whichgpu.engine.advisor.rank import cost_points, speed_points
 from whichgpu.engine.advisor.survey import (
     beside_others,
@@ -16,7 +17,6 @@ from whichgpu.engine.advisor.survey import (
     length_known,
     measures_of,
     spread,
-    work_comes_every,
 )
 from whichgpu.engine.core import (
     Column,

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import astuple
-from numpy.typing import NDArray
 
+from whichgpu.engine.advisor.paid_length import paid_length, time_of_a_piece, work_comes_every
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.catalogue import profile_of
 from whichgpu.engine.core import Codes, Facts, NumberColumn, Numbers, Value
@@ -164,7 +164,7 @@ def measures_of(
     """
     table = PlanTable.of(plans)
     hourly, count = table.numbers("plan.usd_per_hour"), table.numbers("plan.count")
-    time = _time_of_a_piece(table)
+    time = time_of_a_piece(table)
     if not job:
         latency = table.numbers("plan.latency_mean_ms")
         time = np.where(latency > 0, latency, time)
@@ -184,7 +184,7 @@ def measures_of(
     timed = ~np.isnan(time)
     if comes_every is None and not by_run:
         comes_every = work_comes_every(table, stands_idle=stands_idle, busy=busy)
-    length = _length(table, hourly, time, by_run=by_run, stands_idle=stands_idle, comes_every=comes_every)
+    length = paid_length(table, hourly, time, by_run=by_run, stands_idle=stands_idle, comes_every=comes_every)
     return MeasureColumns(
         hourly * length,
         time,
@@ -194,54 +194,6 @@ def measures_of(
         perceived_time,
         np.ones(len(table)),
     )
-
-
-def _time_of_a_piece(table: PlanTable) -> Numbers:
-    """How long each plan takes for a token, or else a sample; NaN where that is not known."""
-    tokens = table.numbers("plan.tokens_per_s")
-    rate = np.where(tokens > 0, tokens, table.numbers("plan.samples_per_s"))
-    found: Numbers = 1 / np.where(rate > 0, rate, np.nan)
-    return found
-
-
-def _length(
-    table: PlanTable, hourly: Numbers, time: Numbers, *, by_run: bool, stands_idle: bool, comes_every: Any
-) -> Numbers:
-    """How long each plan of a job is paid for: the run, or a piece of work where the length of the run is not known."""
-    unknown = np.full(len(table), np.nan)
-    hours = table.numbers("plan.hours") if by_run else unknown
-    # Of hardware that is kept, a run is charged the hours that it stands idle for as well.
-    charged = np.where(hourly > 0, table.numbers("plan.usd_per_run") / hourly, np.nan) if by_run else unknown
-    length = np.where(charged > 0, charged, np.where(hours > 0, hours, time))
-    if not by_run:  # What is bought is paid for at least until the next piece of work comes in.
-        length = np.where(_kept(table, stands_idle=stands_idle), np.fmax(length, comes_every), length)
-    # One whose speed is not known is taken to be paid for as long as the longest run.
-    untimed = np.fmax.reduce(length, initial=np.nan) if by_run else 1.0
-    return np.where(np.isnan(time), untimed, length)
-
-
-def _kept(table: PlanTable, *, stands_idle: bool) -> NDArray[np.bool_]:
-    """Which plans are paid for while they do nothing."""
-    found: NDArray[np.bool_] = ~table.yes("plan.owned") & (stands_idle | table.yes("plan.bought"))
-    return found
-
-
-def work_comes_every(plans: Sequence[Plan], *, stands_idle: bool, busy: float) -> float:
-    """The time until the next piece of work comes in, where hardware is kept for it; NaN where none is.
-
-    Work comes in as fast as the owned hardware does it; else, where hardware stands idle, as fast as the plan whose
-    hours cost least. Where it is said how busy hardware is, it comes in as fast as the plan that is cheapest by the
-    piece does it in that share of its time: a faster plan would be less busy, and not cheaper.
-    """
-    table = PlanTable.of(plans)
-    hourly, time = table.numbers("plan.usd_per_hour"), _time_of_a_piece(table)
-    owned, able = table.yes("plan.owned"), ~np.isnan(time) & ~np.isnan(hourly)
-    kept = _kept(table, stands_idle=stands_idle) & able
-    if not kept.any():
-        return math.nan
-    if stands_idle or (owned & able).any():
-        return float(time[np.lexsort((time, np.where(owned, 0.0, hourly), ~owned, ~able))[0]])
-    return float(time[np.lexsort((time, hourly * time, ~kept))[0]]) / busy
 
 
 def measures_among(

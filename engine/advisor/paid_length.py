@@ -1,0 +1,61 @@
+"""How long each plan of a job is paid for: the run, or a piece of work and the time until the next one comes in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whichgpu.engine.core import Numbers
+from whichgpu.engine.plans import Plan, PlanTable
+
+
+def time_of_a_piece(table: PlanTable) -> Numbers:
+    """How long each plan takes for a token, or else a sample; NaN where that is not known."""
+    tokens = table.numbers("plan.tokens_per_s")
+    rate = np.where(tokens > 0, tokens, table.numbers("plan.samples_per_s"))
+    found: Numbers = 1 / np.where(rate > 0, rate, np.nan)
+    return found
+
+
+def paid_length(
+    table: PlanTable, hourly: Numbers, time: Numbers, *, by_run: bool, stands_idle: bool, comes_every: Any
+) -> Numbers:
+    """How long each plan of a job is paid for: the run, or a piece of work where the length of the run is not known."""
+    unknown = np.full(len(table), np.nan)
+    hours = table.numbers("plan.hours") if by_run else unknown
+    # Of hardware that is kept, a run is charged the hours that it stands idle for as well.
+    charged = np.where(hourly > 0, table.numbers("plan.usd_per_run") / hourly, np.nan) if by_run else unknown
+    length = np.where(charged > 0, charged, np.where(hours > 0, hours, time))
+    if not by_run:  # What is bought is paid for at least until the next piece of work comes in.
+        length = np.where(_kept(table, stands_idle=stands_idle), np.fmax(length, comes_every), length)
+    # One whose speed is not known is taken to be paid for as long as the longest run.
+    untimed = np.fmax.reduce(length, initial=np.nan) if by_run else 1.0
+    return np.where(np.isnan(time), untimed, length)
+
+
+def _kept(table: PlanTable, *, stands_idle: bool) -> NDArray[np.bool_]:
+    """Which plans are paid for while they do nothing."""
+    found: NDArray[np.bool_] = ~table.yes("plan.owned") & (stands_idle | table.yes("plan.bought"))
+    return found
+
+
+def work_comes_every(plans: Sequence[Plan], *, stands_idle: bool, busy: float) -> float:
+    """The time until the next piece of work comes in, where hardware is kept for it; NaN where none is.
+
+    Work comes in as fast as the owned hardware does it; else, where hardware stands idle, as fast as the plan whose
+    hours cost least. Where it is said how busy hardware is, it comes in as fast as the plan that is cheapest by the
+    piece does it in that share of its time: a faster plan would be less busy, and not cheaper.
+    """
+    table = PlanTable.of(plans)
+    hourly, time = table.numbers("plan.usd_per_hour"), time_of_a_piece(table)
+    owned, able = table.yes("plan.owned"), ~np.isnan(time) & ~np.isnan(hourly)
+    kept = _kept(table, stands_idle=stands_idle) & able
+    if not kept.any():
+        return math.nan
+    if stands_idle or (owned & able).any():
+        return float(time[np.lexsort((time, np.where(owned, 0.0, hourly), ~owned, ~able))[0]])
+    return float(time[np.lexsort((time, hourly * time, ~kept))[0]]) / busy
