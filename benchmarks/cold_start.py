@@ -1,7 +1,7 @@
 """How long the command takes to start, beside another checkout: ``python benchmarks/cold_start.py OTHER [--runs 15]``.
 
 Every command runs in a process of its own, in turn with the same command of the other checkout, so that whatever else
-the machine does bears on both. Told is the CPU time of the processes (user and system), the median of all runs, and
+the machine does affects both. Reported is the CPU time of the processes (user and system), the median of all runs, and
 their ratio. Files are in the system's cache and what is kept between runs is there: the first two runs of each are not
 counted. Each checkout is run by the ``whichgpu`` of its own ``.venv``.
 """

@@ -1,8 +1,8 @@
 """The bars of decisions over columns, beside another checkout: ``python benchmarks/columns.py OTHER [--write]``.
 
 OTHER is a checkout of commit 0c7b3ce with an environment of its own in ``.venv``. Each side decides in a process of its
-own; batches of the same workloads take turns, so that what else the machine does bears on both. Told are ratios of CPU
-time: of a batch, of a command with the processes that it starts, of one search. ``--only`` measures some of the rows.
+own; batches of the same workloads take turns, so that other work of the machine affects both. Reported: ratios of CPU
+time, of a batch, of a command with the processes that it starts, of one search. ``--only`` measures some of the rows.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ GPUS_ASKED = ("nvidia-h100-80gb-sxm", "nvidia-l4", "amd-mi300x", "nvidia-rtx-409
 
 
 class Measured(NamedTuple):
-    """A row of the table: the bar, what was measured, and how; ``value`` None where it is only told."""
+    """A row of the table: the bar, what was measured, and how; ``value`` None where it is only stated."""
 
     what: str
     bar: float
@@ -122,13 +122,13 @@ def batches(amount: int, size: int = 10) -> Iterator[list[dict[str, Any]]]:
 
 
 def in_turn(
-    theirs: Worker, ours: Worker, order: tuple[str, str], hands: Iterator[list[Any]]
+    theirs: Worker, ours: Worker, order: tuple[str, str], batched: Iterator[list[Any]]
 ) -> tuple[list[float], list[float]]:
     """The CPU seconds of each side on each batch; the first batch warms up and is not counted."""
     sides: tuple[list[float], list[float]] = ([], [])
-    for number, hand in enumerate(hands):
+    for number, batch in enumerate(batched):
         for side, worker, name in zip(sides, (theirs, ours), order, strict=True):
-            seconds = worker(name, hand)
+            seconds = worker(name, batch)
             if number:
                 side.append(seconds)
     return sides
@@ -159,8 +159,8 @@ def searching(options: argparse.Namespace) -> Iterator[Measured]:
     theirs, ours = Worker(options.other), Worker(ROOT)
     chosen = workloads(options.searches + 1)
     for order, bar in (("why_not", 0.2), ("sensitivity", 0.2)):
-        hands = ([facts, GPUS_ASKED[place % len(GPUS_ASKED)]] for place, facts in enumerate(chosen))
-        sides = in_turn(theirs, ours, (order, order), hands)
+        asked = ([facts, GPUS_ASKED[place % len(GPUS_ASKED)]] for place, facts in enumerate(chosen))
+        sides = in_turn(theirs, ours, (order, order), asked)
         each = [statistics.median(side) for side in sides]
         how = f"{options.searches} searches in turn: {each[0]:.1f} and {each[1]:.1f} s of CPU each"
         yield Measured(order.replace("_", "-"), bar, ratio(*sides), how)
@@ -212,9 +212,9 @@ def growing(options: argparse.Namespace) -> Iterator[Measured]:
     """Eight times the GPUs, and eight times the rules, of this checkout alone."""
     for what, bar in (("gpus", 4.0), ("rules", 1.5)):
         usual, grown = Worker(ROOT), Worker(ROOT)
-        told = grown("grow", what, 8)
+        number, kind = grown("grow", what, 8)
         sides = in_turn(usual, grown, ("decide", "decide"), batches(min(options.workloads, 60), 5))
-        yield Measured(f"eight times the {told[1]}", bar, ratio(*sides), f"{told[0]} {told[1]} beside an eighth")
+        yield Measured(f"eight times the {kind}", bar, ratio(*sides), f"{number} {kind} beside an eighth")
         usual.close()
         grown.close()
 

@@ -35,7 +35,7 @@ from whichgpu.engine.core.errors import InputError
 
 MOMENT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 FILES = ("published_runs", "released_runs")
-#: What would tell the count: it is left open.
+#: What would decide the count: it is left open.
 SPLITS = ("tensor_parallel", "pipeline_parallel", "data_parallel", "expert_parallel")
 #: Facts that say how much a deployment does at a time, and that a training step takes.
 REQUESTS = frozenset({"concurrency", "peak_qps", "min_tokens_per_s", "deadline_hours"})
@@ -286,7 +286,7 @@ def report(found: list[Compared]) -> str:
         "is the requests in flight, a rate or a deadline; that of a run of training is its batch, which tells what a "
         "step takes and not how soon the run has to end. Whether it fits is asked of `size` for the answered count, by "
         "its estimate with the usual room and at the top of its band. Rows that state no load are never right by a "
-        "leaner answer: why they took more is not told.",
+        "leaner answer: why they took more is not stated.",
         "",
         *_plainly(found),
         "",

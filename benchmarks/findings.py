@@ -1,9 +1,9 @@
 """What why-not and sensitivity find, beside another checkout: ``python benchmarks/findings.py OTHER [--decisions 50]``.
 
-OTHER is a checkout of commit 0c7b3ce with an environment of its own in ``.venv``. Of each decision are told: claims of
+OTHER is a checkout of commit 0c7b3ce with an environment of its own in ``.venv``. Reported of each decision: claims of
 this checkout that a decision in full does not bear out (there may be none), and facts that the other checkout finds
 and this one does not, or the other way round. Answers have changed since that commit: where they differ, so may what
-flips them. The CPU time of both is told as a ratio.
+flips them. The CPU time of both is given as a ratio.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Rows of a real history (CSV) are drawn with replacement, and a number of each is multiplied by a factor of its own, so
 that hardly two rows are the same before the map rounds them. The command runs as a user runs it, in processes of its
-own; told are rows a second by the clock, and the CPU seconds of all its processes, since the machine may be shared.
+own; measured are rows a second by the clock, and the CPU seconds of all its processes, since the machine may be shared.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def main() -> None:
             file = Path(folder) / f"{rows}.csv"
             draw(jobs, rows, options.vary, file)
             found.append(run(file, options.map, options.processes))
-            print(told(found[-1], options.processes), flush=True)
+            print(line_of(found[-1], options.processes), flush=True)
     for before, after in pairwise(found):
         exponent = math.log(after.cpu_s / before.cpu_s) / math.log(after.rows / before.rows)
         print(f"exponent of CPU time from {before.rows:,} to {after.rows:,} rows: {exponent:.2f}")
@@ -94,7 +94,7 @@ def run(file: Path, job_map: Path, processes: int) -> Run:
     )
 
 
-def told(found: Run, processes: int) -> str:
+def line_of(found: Run, processes: int) -> str:
     """A run in a line."""
     by_clock, by_cpu = found.rows / found.clock_s, found.rows / found.cpu_s * processes
     return (

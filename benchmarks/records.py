@@ -139,10 +139,10 @@ def register_under_load(texts: list[str], folder: Path) -> list[str]:
     assert victim.stdout is not None
     victim.stdout.readline()
     victim.send_signal(signal.SIGKILL)
-    told = [writer.communicate()[0].split() for writer in writers[1:]]
+    printed = [writer.communicate()[0].split() for writer in writers[1:]]
     kept = {entry.id for entry in Register(file).entries()}
-    lost = [name for names in told for name in names if name not in kept]
-    return [*Register(file).faults(), *(f"{name} was told to be kept and is not" for name in lost)]
+    lost = [name for names in printed for name in names if name not in kept]
+    return [*Register(file).faults(), *(f"{name} was reported as kept and is not" for name in lost)]
 
 
 def main() -> int:

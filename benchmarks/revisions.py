@@ -148,10 +148,10 @@ def main() -> int:
                 else:
                     faults = faults_of(checks, first_form=first_form)
                     then, today = checks["true_then"], checks["same_today"]
-                    told = "the same bytes" if then.holds and not then.findings else f"{then.holds}, {then.says}"
-                    counted[f"{form}, as of its day: {told.partition(' (')[0]}"] += 1
+                    held = "the same bytes" if then.holds and not then.findings else f"{then.holds}, {then.says}"
+                    counted[f"{form}, as of its day: {held.partition(' (')[0]}"] += 1
                     counted[f"{form}, today: {'the same answer' if today.holds else 'another'}"] += 1
-                    print(f"{file.stem}: {told}; {'; '.join(then.findings[:2])} | today: {'; '.join(today.findings)}")
+                    print(f"{file.stem}: {held}; {'; '.join(then.findings[:2])} | today: {'; '.join(today.findings)}")
                 failed += bool(faults)
                 for fault in faults:
                     print(f"  {file.stem} FAILS: {fault}", flush=True)

@@ -1,7 +1,7 @@
 """Whether a change left the answers as they were: ``same_answers.py --keep FILE``, later ``--against FILE``.
 
 Five hundred generated workloads are decided in full. Kept are digests of every key of every answer, so that a
-difference is told by workload and key. ``--new KEY`` names a key that the change adds and that is left out.
+difference is reported by workload and key. ``--new KEY`` names a key that the change adds and that is left out.
 It measures the ``engine`` that PYTHONPATH points to, or else that of this checkout.
 """
 
@@ -29,7 +29,7 @@ from whichgpu.engine.core.errors import InputError
 
 
 MOMENT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-#: Keys that tell the program and not the answer.
+#: Keys that identify the program and not the answer.
 OF_THE_PROGRAM = frozenset({"engine_version"})
 SEED = 12
 
@@ -49,7 +49,7 @@ def main() -> None:
     if options.against:
         kept = json.loads(options.against.read_text(encoding="utf-8"))
         kept = {name: {key: one for key, one in keys.items() if key not in options.new} for name, keys in kept.items()}
-        differences = [told for name in sorted(kept.keys() | found.keys()) for told in _differs(name, kept, found)]
+        differences = [line for name in sorted(kept.keys() | found.keys()) for line in _differs(name, kept, found)]
         print("\n".join(differences) or f"{len(found)} answers are equal in every key")
         sys.exit(bool(differences))
 

@@ -101,15 +101,15 @@ def _once(small: Path, outside: Path, name: str, words: tuple[str, ...], room_kb
     places = {"small": str(small), "outside": str(outside)}
     asked = tuple(str(file) if word == FILE else word.format(**places) for word in words)
     typed = "cheapest\n\n\n\n\nserving\nllama-3.1-8b\n" if words[0] == "ask" else ""
-    code, told = _run(asked, typed)
-    faults = [f"exit {code}: {told[-300:]}"] if code not in {0, 1, 2} else []
-    faults += ["traceback"] if "Traceback" in told else []
+    code, printed = _run(asked, typed)
+    faults = [f"exit {code}: {printed[-300:]}"] if code not in {0, 1, 2} else []
+    faults += ["traceback"] if "Traceback" in printed else []
     faults += [f"left behind: {path.name}" for path in small.rglob("*.part")]
     if words[0] == "man" and file.exists() and not file.read_text("utf-8").endswith("\n"):
         faults.append("a page is cut")
     elif code == 2 and words[0] != "man" and before and (not file.exists() or file.read_text("utf-8") != before):
         faults.append(f"refused, and {name} is not what it was")
-    if code == 2 and "cannot keep the interview" in told and "objective=cheapest" not in told:
+    if code == 2 and "cannot keep the interview" in printed and "objective=cheapest" not in printed:
         faults.append("an answer is lost")
     if name == "session.json" and file.exists():
         try:

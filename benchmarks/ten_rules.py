@@ -100,21 +100,21 @@ def main(sample: int) -> int:
                 sample=sample,
                 processes=1,
             )
-            (told,) = found.rules
-            silent += not told.exercised and not any(region.conditions for region in told.regions)
+            (row,) = found.rules
+            silent += not row.exercised and not any(region.conditions for region in row.regions)
             took = time.process_time() - began
             print(
-                f"| {kind} | {'yes' if told.exercised else 'no'} | {told.turned} | {_said(found)} | {took:.1f} |",
+                f"| {kind} | {'yes' if row.exercised else 'no'} | {row.turned} | {_said(found)} | {took:.1f} |",
                 flush=True,
             )
     return 1 if silent else 0
 
 
 def _said(found: Comparison) -> str:
-    (told,) = found.rules
-    if not told.exercised:
+    (row,) = found.rules
+    if not row.exercised:
         return "not exercised"
-    first: Moved | None = next((entry for entry in found.moved if told.change.id in entry.rules), None)
+    first: Moved | None = next((entry for entry in found.moved if row.change.id in entry.rules), None)
     return "fires, and no answer turns on it" if first is None else f"{first.workload.name}: {', '.join(first.parts)}"
 
 

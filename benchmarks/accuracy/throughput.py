@@ -62,9 +62,9 @@ def compared() -> list[Compared]:
     return compared_of([*published_runs(), *released_runs(), *own_runs()])
 
 
-def compared_of(told: Iterable[dict[str, Any]]) -> list[Compared]:
+def compared_of(stated: Iterable[dict[str, Any]]) -> list[Compared]:
     """Those of these rows that state a speed."""
-    rows = [row for row in told if _states_a_speed(row)]
+    rows = [row for row in stated if _states_a_speed(row)]
     found = []
     for row, answer in zip(rows, sizes(line_of(row) for row in rows), strict=True):
         score = None if "error" in answer else speed_score(row, answer)
@@ -79,8 +79,8 @@ def _states_a_speed(row: dict[str, Any]) -> bool:
 
 
 def _why_not(row: dict[str, Any]) -> str:
-    told = row["measured"].get("wall_time")
-    return f"only the time of a whole run is stated: {told}" if told else "no figure of the same kind"
+    wall_time = row["measured"].get("wall_time")
+    return f"only the time of a whole run is stated: {wall_time}" if wall_time else "no figure of the same kind"
 
 
 def report(found: list[Compared], left_out: list[HeldOut]) -> str:

@@ -29,12 +29,12 @@ def judge_choice(
 ) -> None:
     """Count the laws of choice on one answer that recommends something."""
     plan, work = answer["recommendation"], kind_of_work(answer)
-    rivals = [other for other in answer["alternatives"] if other["proven"] and _keeps_limits(other, facts)]
-    _dominance(laws, name, facts, plan, rivals, work, knowledge)
+    challengers = [other for other in answer["alternatives"] if other["proven"] and _keeps_limits(other, facts)]
+    _dominance(laws, name, facts, plan, challengers, work, knowledge)
     if answer["objective"] == "cheapest":
-        _cheapest(laws, name, facts, answer, rivals, work, knowledge)
+        _cheapest(laws, name, facts, answer, challengers, work, knowledge)
     if answer["objective"] == "fastest":
-        _fastest(laws, name, facts, plan, rivals, work, knowledge)
+        _fastest(laws, name, facts, plan, challengers, work, knowledge)
 
 
 def _keeps_limits(plan: Plan, facts: Mapping[str, Any]) -> bool:
@@ -52,21 +52,21 @@ def _dominance(
     name: str,
     facts: Mapping[str, Any],
     plan: Plan,
-    rivals: list[Plan],
+    challengers: list[Plan],
     work: str,
     knowledge: Knowledge,
 ) -> None:
-    better = [rival for rival in rivals if beats(rival, plan, work)]
-    equals = [rival for rival in better if stands_equal(rival, plan, knowledge)]
+    better = [challenger for challenger in challengers if beats(challenger, plan, work)]
+    equals = [challenger for challenger in better if stands_equal(challenger, plan, knowledge)]
     laws.law("not beaten by an equal", "no plan of equal standing costs 5 % less and is 5 % faster").judge(
         name, facts, _beaten(plan, equals, work)
     )
-    apart = [rival for rival in better if stands_equal(rival, plan, knowledge, apart=True)]
+    apart = [challenger for challenger in better if stands_equal(challenger, plan, knowledge, apart=True)]
     laws.law(
         "beaten by an equal of more replicas", "for the record: replicas on PCIe count as cards apart", None
     ).judge(name, facts, _beaten(plan, apart, work))
-    mine = [rival for rival in better if same_vendor(rival, plan, knowledge)]
-    unnamed = [rival for rival in mine if not has_priced_reason(plan, rival, facts)]
+    mine = [challenger for challenger in better if same_vendor(challenger, plan, knowledge)]
+    unnamed = [challenger for challenger in mine if not has_priced_reason(plan, challenger, facts)]
     laws.law(
         "not beaten without a priced reason",
         "a plan of its vendor that costs 5 % less and is 5 % faster is in `chosen_over`, at a price, for a stated fact",
@@ -79,20 +79,20 @@ def _dominance(
 def _beaten(plan: Plan, better: list[Plan], work: str) -> str | None:
     if not better:
         return None
-    winner = min(better, key=lambda rival: (costs(rival, plan, work) or (math.inf, 0))[0])
+    winner = min(better, key=lambda challenger: (costs(challenger, plan, work) or (math.inf, 0))[0])
     more = f" and {len(better) - 1} more" if len(better) > 1 else ""
     return f"{describe(plan, work)} is beaten by {describe(winner, work)}{more}"
 
 
-def has_priced_reason(plan: Plan, rival: Plan, facts: Mapping[str, Any]) -> bool:
-    """Whether the recommendation names the rival among what it was chosen over, for something stated and at a price.
+def has_priced_reason(plan: Plan, challenger: Plan, facts: Mapping[str, Any]) -> bool:
+    """Whether the recommendation names the challenger in what it was chosen over, for something stated and at a price.
 
     A guide's count or card is a reason while no objective is stated; else the reason must name a fact that was stated,
     and more than what the job is.
     """
     for entry in plan.get("chosen_over") or ():
         named = entry["plan"] if isinstance(entry.get("plan"), dict) else entry
-        if (named.get("gpu"), named.get("count")) != (rival["gpu"], rival["count"]):
+        if (named.get("gpu"), named.get("count")) != (challenger["gpu"], challenger["count"]):
             continue
         priced = any(key.startswith(_PRICES) and isinstance(value, int | float) for key, value in entry.items())
         stated = (set(entry.get("facts") or ()) & set(facts)) - _THE_JOB
@@ -112,18 +112,18 @@ def _cheapest(
     name: str,
     facts: Mapping[str, Any],
     answer: Mapping[str, Any],
-    rivals: list[Plan],
+    challengers: list[Plan],
     work: str,
     knowledge: Knowledge,
 ) -> None:
     plan = answer["recommendation"]
-    equals = [rival for rival in rivals if stands_equal(rival, plan, knowledge)]
+    equals = [challenger for challenger in challengers if stands_equal(challenger, plan, knowledge)]
     laws.law(
         "cheapest is cheapest among equals", "`cheapest` costs at most 1.1 x the cheapest plan of equal standing", 0.97
     ).judge(name, facts, _costlier(plan, equals, work))
     if calls_for_better_hardware(facts):
         return
-    mine = [rival for rival in rivals if same_vendor(rival, plan, knowledge)]
+    mine = [challenger for challenger in challengers if same_vendor(challenger, plan, knowledge)]
     laws.law(
         "cheapest is cheapest of its vendor",
         "`cheapest` costs at most 1.1 x any plan of its vendor, with no ECC, production or critical use stated",
@@ -136,12 +136,12 @@ def calls_for_better_hardware(facts: Mapping[str, Any]) -> bool:
     return bool(facts.get("needs_ecc") or facts.get("mission_critical") or facts.get("lifecycle_stage") == "production")
 
 
-def _costlier(plan: Plan, rivals: list[Plan], work: str) -> str | None:
-    pairs = [(pair[1] / pair[0], rival) for rival in rivals if (pair := costs(rival, plan, work)) and pair[0] > 0]
-    ratio, rival = max(pairs, key=lambda pair: pair[0], default=(1.0, None))
-    if rival is None or ratio <= NEAR_CHEAPEST:
+def _costlier(plan: Plan, challengers: list[Plan], work: str) -> str | None:
+    pairs = [(pair[1] / pair[0], other) for other in challengers if (pair := costs(other, plan, work)) and pair[0] > 0]
+    ratio, challenger = max(pairs, key=lambda pair: pair[0], default=(1.0, None))
+    if challenger is None or ratio <= NEAR_CHEAPEST:
         return None
-    return f"{describe(plan, work)} costs {ratio:.2f} x {describe(rival, work)}"
+    return f"{describe(plan, work)} costs {ratio:.2f} x {describe(challenger, work)}"
 
 
 def _fastest(
@@ -149,17 +149,17 @@ def _fastest(
     name: str,
     facts: Mapping[str, Any],
     plan: Plan,
-    rivals: list[Plan],
+    challengers: list[Plan],
     work: str,
     knowledge: Knowledge,
 ) -> None:
-    equals = [rival for rival in rivals if stands_equal(rival, plan, knowledge)]
+    equals = [challenger for challenger in challengers if stands_equal(challenger, plan, knowledge)]
     laws.law(
         "fastest is fastest among equals",
         "`fastest` is within 1.1 x of the fastest equal of no more cards, 1.2 x for each doubling of the cards",
         0.95,
     ).judge(name, facts, _slower(plan, equals, work))
-    same_count = [r for r in rivals if r["count"] == plan["count"] and same_vendor(r, plan, knowledge)]
+    same_count = [r for r in challengers if r["count"] == plan["count"] and same_vendor(r, plan, knowledge)]
     laws.law(
         "fastest is fastest of its count",
         "`fastest` is within 1.1 x of any plan of its vendor with as many cards in as many machines",
@@ -167,19 +167,19 @@ def _fastest(
     ).judge(name, facts, _slower(plan, [r for r in same_count if r["nodes"] <= plan["nodes"]], work))
 
 
-def _slower(plan: Plan, rivals: list[Plan], work: str) -> str | None:
+def _slower(plan: Plan, challengers: list[Plan], work: str) -> str | None:
     found = []
-    for rival in rivals:
-        ratio = speed_ratio(rival, plan, work)
+    for other in challengers:
+        ratio = speed_ratio(other, plan, work)
         if ratio is None:
             continue
-        doublings = math.ceil(math.log2(rival["count"] / plan["count"]) - 1e-9) if rival["count"] > plan["count"] else 0
+        doublings = math.ceil(math.log2(other["count"] / plan["count"]) - 1e-9) if other["count"] > plan["count"] else 0
         if ratio > (DOUBLING**doublings if doublings else NEAR_FASTEST):
-            found.append((ratio, rival))
+            found.append((ratio, other))
     if not found:
         return None
-    ratio, rival = max(found, key=lambda pair: pair[0])
-    return f"{describe(plan, work)} is {ratio:.2f} x slower than {describe(rival, work)}"
+    ratio, challenger = max(found, key=lambda pair: pair[0])
+    return f"{describe(plan, work)} is {ratio:.2f} x slower than {describe(challenger, work)}"
 
 
 def comparable(answer: Mapping[str, Any]) -> bool:

@@ -35,12 +35,12 @@ def judge_targets(laws: Laws, name: str, facts: Mapping[str, Any], answer: Mappi
         "proven where any plan shown is"
     )
     if known:
-        told = f"{describe(plan, work)}: {', '.join(wrong)}" if wrong else None
-        laws.law("stated limits known to be met", says).judge(name, facts, told)
+        words = f"{describe(plan, work)}: {', '.join(wrong)}" if wrong else None
+        laws.law("stated limits known to be met", says).judge(name, facts, words)
     if unknown := sorted(set(kept) - known):
-        told = f"{describe(plan, work)} is proven, though {', '.join(unknown)} cannot be told of any plan"
+        words = f"{describe(plan, work)} is proven, though {', '.join(unknown)} cannot be known of any plan"
         says = "where no plan of the table has the figure that a stated limit needs, the answer is not proven"
-        laws.law("an unknown figure proves nothing", says).judge(name, facts, told if plan["proven"] else None)
+        laws.law("an unknown figure proves nothing", says).judge(name, facts, words if plan["proven"] else None)
 
 
 def judge_owned(laws: Laws, name: str, facts: Mapping[str, Any], answer: Mapping[str, Any], sweep: Sweep) -> None:

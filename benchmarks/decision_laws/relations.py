@@ -32,7 +32,7 @@ class Relations(Invariance):
         super().__init__(answers, chance)
         self.prices = Prices(answers.advisor)
 
-    # ------------------------------------------------------------------ prices and rivals
+    # ------------------------------------------------------------------ prices and other plans
 
     def lower_price(self, facts: Facts) -> Verdict | None:
         """The winner's offers 20 % lower: its card stays the winner; a budget may then pay for more of them."""

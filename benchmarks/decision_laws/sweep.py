@@ -190,26 +190,26 @@ class Sweep:
         refused = {(e["gpu"], count): e["rule"] for e in answer.get("rejected", ()) for count in e["counts"]}
         hidden, better = [], []
         for plan in self.plans(facts, COUNTS, vendor, priced=True):
-            rival = {**plan, "cost": {"usd_per_hour": plan["cost"]["usd_per_hour"]}}
-            if not stands_equal(plan, chosen, knowledge) or not self._better(rival, hourly, work, answer["objective"]):
+            rated = {**plan, "cost": {"usd_per_hour": plan["cost"]["usd_per_hour"]}}
+            if not stands_equal(plan, chosen, knowledge) or not self._better(rated, hourly, work, answer["objective"]):
                 continue
             if not all(met for limit, met in limits_kept(plan, facts).items() if not limit.startswith("budget")):
                 continue
             key = (plan["gpu"], plan["count"])
             said = "shown" if key in listed else f"rejected by {refused[key]}" if key in refused else "not shown"
             better.append(f"{describe(plan, work)} [{said}]")
-            if said == "not shown" and not any(_as_good(other, rival, work) for other in table):
+            if said == "not shown" and not any(_as_good(other, rated, work) for other in table):
                 hidden.append(describe(plan, work))
-        told = f"{describe(chosen, work)}, and the sweep finds "
+        words = f"{describe(chosen, work)}, and the sweep finds "
         laws.law(
             "the sweep finds nothing hidden",
             "each better equal that a sweep finds is shown, rejected by name, or no better than one shown",
-        ).judge(name, facts, told + "; ".join(hidden[:3]) if hidden else None)
+        ).judge(name, facts, words + "; ".join(hidden[:3]) if hidden else None)
         laws.law(
             "the sweep finds nothing better",
             "for the record: better equals, shown or rejected with a reason included",
             None,
-        ).judge(name, facts, told + "; ".join(better[:3]) if better else None)
+        ).judge(name, facts, words + "; ".join(better[:3]) if better else None)
 
     def _better(self, plan: Mapping[str, Any], chosen: Mapping[str, Any], work: str, objective: str) -> bool:
         if beats(plan, chosen, work):

@@ -185,8 +185,8 @@ class _Passing(TorchDispatchMode):
         answer = func(*args, **(kwargs or {}))
         name = func._schema.name.split("::")[1]
         if not func.is_view and not any(word in name for word in ("convolution", "mm", "attention", "empty")):
-            told = [leaf for leaf in tree_leaves((args, kwargs, answer)) if isinstance(leaf, torch.Tensor)]
-            self.bytes += sum(leaf.numel() * leaf.element_size() for leaf in told)
+            tensors = [leaf for leaf in tree_leaves((args, kwargs, answer)) if isinstance(leaf, torch.Tensor)]
+            self.bytes += sum(leaf.numel() * leaf.element_size() for leaf in tensors)
         return answer
 
 

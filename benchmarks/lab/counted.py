@@ -79,19 +79,19 @@ def default_row(kind: str) -> dict[str, Any] | None:
         return None
     try:
         config = CONFIG_MAPPING[kind]()
-        told = _told(config.to_dict())
-        json.dumps(told)
+        fields = _fields(config.to_dict())
+        json.dumps(fields)
     except Exception as refused:  # noqa: BLE001  # As in counted.
         print(f"{kind}: {type(refused).__name__}: {str(refused)[:80]}")
         return None
     size = counted(config)
-    return {"kind": kind, "modules_b": size, "config": told} if size else None
+    return {"kind": kind, "modules_b": size, "config": fields} if size else None
 
 
-def _told(config: dict[str, Any]) -> dict[str, Any]:
+def _fields(config: dict[str, Any]) -> dict[str, Any]:
     """A configuration without keys that say nothing of dimensions."""
     kept = {key: value for key, value in config.items() if key not in _IDLE and not _says_nothing(key, value)}
-    return {key: _told(value) if isinstance(value, dict) else value for key, value in kept.items()}
+    return {key: _fields(value) if isinstance(value, dict) else value for key, value in kept.items()}
 
 
 def _says_nothing(key: str, value: Any) -> bool:

@@ -328,9 +328,9 @@ def _masked_run(denoiser: Denoiser, module: Any, side: int, pictures: int) -> Ca
     words, pooled, sizes = (torch.empty(pictures, *shape, dtype=kind) for shape in ((77, 768), (768,), (5,)))
 
     def run() -> torch.Tensor:
-        told = module(places, words, pooled, sizes)
-        told = told.reshape(pictures, told.shape[1], -1).permute(0, 2, 1).reshape(-1, told.shape[1])
-        return torch.nn.functional.cross_entropy(told.float(), places.reshape(-1))
+        answered = module(places, words, pooled, sizes)
+        answered = answered.reshape(pictures, answered.shape[1], -1).permute(0, 2, 1).reshape(-1, answered.shape[1])
+        return torch.nn.functional.cross_entropy(answered.float(), places.reshape(-1))
 
     return run
 

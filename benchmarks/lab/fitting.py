@@ -95,14 +95,14 @@ def layer(architecture: str, technique: Technique) -> Layer:
     solved = [np.linalg.lstsq(matrix / scale, found[:, column], rcond=None)[0] / scale for column in (0, 1)]
     check = replace(CHECK, head_dim=CHECK.head_dim if "head_dim" in _free(architecture) else 64)
     kept, _ = per_token(architecture, check, technique)
-    told = sum(
+    modelled = sum(
         float(value) * _at(architecture, check, technique)[name] for name, value in zip(names, solved[0], strict=True)
     )
     rounded = [
         {name: round(float(value), 2) for name, value in zip(names, column, strict=True) if abs(value) > _LEAST}
         for column in solved
     ]
-    return Layer(rounded[0], rounded[1], round(100 * abs(told - kept) / max(kept, 1.0), 2), 4 * (len(points) + 1))
+    return Layer(rounded[0], rounded[1], round(100 * abs(modelled - kept) / max(kept, 1.0), 2), 4 * (len(points) + 1))
 
 
 def _at(architecture: str, dims: Dims, technique: Technique) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 Every storage of two steps of a Llama, with adapters or whole, is taken from and given back to the allocator of
 ``joined.py`` in the order of the trace: once on a card without end, then on ever smaller ones, where it gives back
-segments that are wholly free. Streams are not told apart, as FSDP's are.
+segments that are wholly free. Streams are not distinguished, as FSDP's are.
 
 Usage: python benchmarks/lab/held.py
 """

@@ -4,7 +4,7 @@
 bits and answers in the type of what it read (``Linear4bit.forward``), for which a matrix in 16 bits stands here that
 casts in the same way. For adapters on two, four and seven matrices, with and without autocast and dropout, bytes a
 token of one layer are solved for the width, the feed-forward width and the width of keys and values. Dropout's mask is
-not seen while a layer is computed anew, so that cells with both are told 3 bytes too high for each adapter.
+not seen while a layer is computed anew, so that cells with both are given 3 bytes too high for each adapter.
 
 Usage: python benchmarks/lab/prepared.py
 """

@@ -68,13 +68,13 @@ def served(steps: Steps, answer: int, replica: Replica, load: Load) -> queueing.
 def formula(steps: Steps, replica: Replica, load: Load) -> dict[str, float]:
     """What the engine's closed or open loop says."""
     answer = load.output_tokens
-    copy = served(steps, answer, replica, load)
+    served_by_one = served(steps, answer, replica, load)
     if load.concurrency is not None:
         wave = load.requests == load.concurrency
-        times = queueing.closed(copy, np.array([float(load.concurrency)]), together=wave)
+        times = queueing.closed(served_by_one, np.array([float(load.concurrency)]), together=wave)
         present = float(load.concurrency)
     else:
-        times = queueing.opened(copy, np.array([load.rate or 0.0]), 1.0)
+        times = queueing.opened(served_by_one, np.array([load.rate or 0.0]), 1.0)
         present = (load.rate or 0.0) * float(times.end_to_end(answer)[0])
     return {
         "tokens_per_s": present * answer / float(times.end_to_end(answer)[0]),
@@ -135,26 +135,26 @@ def simulated(outcome: Outcome) -> dict[str, float]:
 #: Servers of batches: seconds of one request, of each further one, and the largest batch.
 BATCH_SERVERS = ((0.1, 0.0, 1), (0.1, 0.001, 64), (0.1, 0.01, 32), (0.02, 0.02, 16), (0.5, 0.02, 32))
 #: Copies that take single requests from one queue.
-COPIES = (2, 4, 8, 32)
+REPLICAS = (2, 4, 8, 32)
 
 
 def batch_ratios() -> Iterator[tuple[str, str, float, str]]:
     """Kind, figure, formula / simulation, and words of each server of batches under an open load."""
     single = BATCH_SERVERS[0]
-    for (start, each, most), copies in [*((server, 1) for server in BATCH_SERVERS), *((single, c) for c in COPIES)]:
+    for (start, each, most), replicas in [*((server, 1) for server in BATCH_SERVERS), *((single, c) for c in REPLICAS)]:
 
         def service(batch: Any, start: float = start, each: float = each) -> Any:
             return start + each * (batch - 1.0)
 
-        server = BatchServer(service, np.array([float(most)]), sharing=copies)
+        server = BatchServer(service, np.array([float(most)]), sharing=replicas)
         for share in SHARES_OF_CAPACITY:
             rate = share * server.capacity
             waits = opened_batches(server, rate, 1.0)
-            every = float(rate[0]) * copies
-            found = simulate_batches(service, most, every, requests=20_000, seed=SEED, copies=copies)
+            every = float(rate[0]) * replicas
+            found = simulate_batches(service, most, every, requests=20_000, seed=SEED, replicas=replicas)
             for name in ("mean", "p50", "p95"):
-                words = f"{copies} x batches of {most}, {start} s and {each} s each: {share} of capacity"
-                kind = "batches" if copies == 1 else "one queue of copies"
+                words = f"{replicas} x batches of {most}, {start} s and {each} s each: {share} of capacity"
+                kind = "batches" if replicas == 1 else "one queue of replicas"
                 yield kind, f"latency {name}", float(getattr(waits, name)[0]) / getattr(found, name), words
 
 

@@ -94,7 +94,7 @@ class Point:
 
     @property
     def replicas(self) -> int:
-        """Copies of the model, by what the row says of its layout."""
+        """Replicas of the model, by what the row says of its layout."""
         count, tensor = self.row["gpu_count"] or 1, self.row["tp"] or 1
         return max(1, int(count) // (int(tensor) * int(self.row["pp"] or 1)))
 
@@ -108,7 +108,7 @@ class Point:
 
     @property
     def core(self) -> bool:
-        """The sane core: a closed loop with everything stated, nothing that the tool cannot be told."""
+        """The sane core: a closed loop with everything stated, nothing that the tool cannot be given."""
         row, load = self.row, self.row["load"]
         known = self.precision and row["gpu_count"] and row["input_tokens"] and row["output_tokens"]
         sane = load["kind"] == "closed" and load["concurrency"] and load["concurrency"] <= _MOST_CONCURRENCY

@@ -255,24 +255,24 @@ class _Run:
 
 
 def simulate_batches(
-    service_s: Callable[[int], float], most: int, rate: float, *, requests: int, seed: int, copies: int = 1
+    service_s: Callable[[int], float], most: int, rate: float, *, requests: int, seed: int, replicas: int = 1
 ) -> Spread:
     """Seconds of requests that come one by one to servers of batches; the first that is free takes all that wait.
 
     Args:
         service_s: seconds of a batch of so many.
         most: requests of the largest batch.
-        rate: requests that come in a second, to all copies.
+        rate: requests that come in a second, to all replicas.
         requests: how many; the first tenth of them is left out.
         seed: of their moments.
-        copies: that take requests from one queue.
+        replicas: that take requests from one queue.
     """
     chance = random.Random(seed)
     arrivals, now = [], 0.0
     for _ in range(requests):
         now += chance.expovariate(rate)
         arrivals.append(now)
-    free, first, times = [0.0] * copies, 0, []
+    free, first, times = [0.0] * replicas, 0, []
     while first < requests:
         begin, last = max(free[0], arrivals[first]), first
         while last < requests and last - first < most and arrivals[last] <= begin:

@@ -113,7 +113,7 @@ def _table(head: str, rows: Iterable[tuple[str, Summary | None]]) -> str:
 
 
 def _bands(core: list[Point], answers: dict[str, Prediction], apart: list[Score]) -> str:
-    """How many measured values lie inside the band that is told with the figure, and how wide the bands are.
+    """How many measured values lie inside the band that is given with the figure, and how wide the bands are.
 
     Also as they would be around the figure by constants that had no part of the family, as many times up and down.
     """

@@ -22,8 +22,8 @@ class Cell:
     @property
     def id(self) -> str:
         """What tells the cell from all others."""
-        told = "-".join(f"{name}={value}" for name, value in sorted(self.how.items()))
-        return "-".join(part for part in ("own", self.kind, self.model, told) if part).replace("_", "")
+        how = "-".join(f"{name}={value}" for name, value in sorted(self.how.items()))
+        return "-".join(part for part in ("own", self.kind, self.model, how) if part).replace("_", "")
 
     @property
     def needs(self) -> str:

@@ -41,8 +41,8 @@ def generator(model: str, how: How, layers: int | None) -> _Run:
     @torch.no_grad()
     def run() -> dict[str, float]:
         encoding = mean_seconds(encode, 3)
-        told = encode()
-        call = lambda **more: pipe(**told, **sizes, **further, **more)  # noqa: E731
+        encoded = encode()
+        call = lambda **more: pipe(**encoded, **sizes, **further, **more)  # noqa: E731
         call()
         begun = now()
         call()
@@ -129,12 +129,12 @@ def _denoised(module: Any, how: How) -> Callable[[], torch.Tensor]:
         return lambda: module(given(batch, 4, edge, edge), times, words, added_cond_kwargs=more, return_dict=False)[0]
     tokens = (edge // 2) ** 2
     places = {"img_ids": given(tokens, 3), "txt_ids": given(_T5_WORDS, 3)}
-    told = {"encoder_hidden_states": given(batch, _T5_WORDS, 4096), "pooled_projections": given(batch, 768)}
+    conditions = {"encoder_hidden_states": given(batch, _T5_WORDS, 4096), "pooled_projections": given(batch, 768)}
     return lambda: module(
         hidden_states=given(batch, tokens, 64),
         timestep=given(batch),
         guidance=given(batch),
-        **told,
+        **conditions,
         **places,
         return_dict=False,
     )[0]
@@ -224,10 +224,10 @@ def _sdxl(how: How, _: int | None) -> _Pipeline:
         other = second(tokens, output_hidden_states=True)
         words = torch.cat([hidden, other.hidden_states[-2]], -1).chunk(sides)
         pooled = other.text_embeds.chunk(sides)
-        told = {"prompt_embeds": words[0], "pooled_prompt_embeds": pooled[0]}
+        embedded = {"prompt_embeds": words[0], "pooled_prompt_embeds": pooled[0]}
         if guided:
-            told |= {"negative_prompt_embeds": words[1], "negative_pooled_prompt_embeds": pooled[1]}
-        return told
+            embedded |= {"negative_prompt_embeds": words[1], "negative_pooled_prompt_embeds": pooled[1]}
+        return embedded
 
     return pipe, encode, {} if guided else {"guidance_scale": 0.0}
 

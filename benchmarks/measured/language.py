@@ -177,14 +177,14 @@ def _offloaded(stage: int, sizes: str) -> dict[str, Any]:
             zero |= {"stage3_max_live_parameters": 1e9, "stage3_max_reuse_distance": 1e9, "sub_group_size": 1e9}
     batches = ("train_micro_batch_size_per_gpu", "gradient_accumulation_steps", "train_batch_size")
     # The optimiser of PyTorch on the host: DeepSpeed's own would have to be compiled, and takes as much of the card.
-    told = {"zero_optimization": zero, "bf16": {"enabled": "auto"}, "zero_force_ds_cpu_optimizer": False}
-    return told | dict.fromkeys(batches, "auto")
+    config = {"zero_optimization": zero, "bf16": {"enabled": "auto"}, "zero_force_ds_cpu_optimizer": False}
+    return config | dict.fromkeys(batches, "auto")
 
 
 def _trl(made: Any, settings: dict[str, Any], rows: _Rows, seq: int) -> Any:
     words = Tokenizer(WordLevel({"<unk>": 0, "<pad>": 1, "<s>": 2}, unk_token="<unk>"))
-    told = {"unk_token": "<unk>", "pad_token": "<pad>", "eos_token": "<s>"}
-    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=words, **told)
+    special = {"unk_token": "<unk>", "pad_token": "<pad>", "eos_token": "<s>"}
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=words, **special)
     data = datasets.Dataset.from_dict({"input_ids": rows.tokens.tolist()})
     return trl.SFTTrainer(
         model=made, args=trl.SFTConfig(**settings, max_length=seq), train_dataset=data, processing_class=tokenizer

@@ -90,8 +90,8 @@ def main() -> int:
         line = {"id": cell.id, "kind": cell.kind, "model": cell.model, "how": how, **found}
         with asked.out.open("a") as out:
             print(json.dumps(line), file=out)
-        told = {name: value for name, value in found.items() if name not in {"machine", "error"}}
-        print(f"{time.monotonic() - before:5.1f} s  {cell.id}  {told} {str(found.get('error', ''))[-300:]}", flush=True)
+        kept = {name: value for name, value in found.items() if name not in {"machine", "error"}}
+        print(f"{time.monotonic() - before:5.1f} s  {cell.id}  {kept} {str(found.get('error', ''))[-300:]}", flush=True)
     return 0
 
 
@@ -131,8 +131,8 @@ def _apart(cell: Cell, layers: int | None, seconds: float) -> dict[str, Any]:
             json.dump(_measured(cell, layers), out)
         os._exit(0)
     os.close(writing)
-    with os.fdopen(reading) as told:
-        text = told.read()
+    with os.fdopen(reading) as written:
+        text = written.read()
     os.waitpid(child, 0)
     return json.loads(text) if text else {"error": f"stopped, or no answer within {seconds:.0f} s"}
 

@@ -89,7 +89,7 @@ def _trained(how: Line) -> Line:
         "gradient_checkpointing": "full" if how.get("checkpointing") else "none",
         "optimizer": _OPTIMIZERS.get(how.get("optimizer", ""), how.get("optimizer", "adamw")),
         "training_framework": how.get("trainer", "transformers"),
-        "gradient_accumulation_steps": 1,  # As the trainers have it unless told otherwise.
+        "gradient_accumulation_steps": 1,  # As the trainers have it by default.
     }
     if "seq" in how:
         line["seq_len_tokens"] = how["seq"]
