@@ -23,7 +23,7 @@ from whichgpu.engine.rules import (
     constants_compared,
     facts_read,
     overriders,
-    parse_condition,
+    conditions_of,
     read_jointly,
     representatives,
     rows_above,
@@ -116,9 +116,7 @@ def index_rules(advisor: Advisor) -> RuleIndex:
         procurement_rules=_procurement_rules(_views(views, (r for r in rulebook.rules if VERDICT in r.writes))),
         readers=Counter(name for rule in rulebook.rules for name in rule.reads),
         asked_when={
-            name: line_of(parse_condition(fact.asked_when, advisor.vocabulary, None, "workload"))
-            for name, fact in facts.items()
-            if fact.asked_when
+            name: line_of(expr) for name, expr in conditions_of(advisor.vocabulary).questions.items() if name in facts
         },
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from whichgpu.engine.advisor.answer.outranked import loss_text
@@ -16,14 +15,13 @@ from whichgpu.engine.advisor.pipeline import asked_facts
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.core import Facts
 from whichgpu.engine.rules import (
-    Compiled,
     Resolution,
     ResolvedFacts,
     Rule,
     Verdict,
     Vocabulary,
-    compile_expr,
-    parse_condition,
+    conditions_of,
+    evaluate,
     verdict_of,
 )
 
@@ -220,12 +218,8 @@ def _worth_asking(name: str, facts: Facts, vocabulary: Vocabulary) -> bool:
     fact = vocabulary.facts.get(name)
     if fact is None or fact.askable not in ("always", "if_it_matters") or fact.question is None:
         return False
-    return fact.asked_when is None or _asked_when(vocabulary, fact.asked_when)(facts) is not False
-
-
-@lru_cache(maxsize=1024)
-def _asked_when(vocabulary: Vocabulary, text: str) -> Compiled:
-    return compile_expr(parse_condition(text, vocabulary))
+    when = conditions_of(vocabulary).questions.get(name)
+    return when is None or evaluate(when, facts) is not False
 
 
 def undecided_facts(outcome: Outcome, rules: Iterable[Rule]) -> dict[str, frozenset[str]]:

@@ -1,6 +1,9 @@
-"""The conditions that stand in a vocabulary: when an assumption applies, and when an alias is meant."""
+"""The conditions that stand in a vocabulary: when an assumption applies, an alias is meant, a question makes sense."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -11,17 +14,21 @@ from whichgpu.engine.rules.resolution.run import Default
 
 
 class VocabularyConditions(Struct, frozen=True):
-    """The conditions of a vocabulary, parsed. ``aliases`` are by the name of the fact."""
+    """The conditions of a vocabulary, parsed; ``aliases`` and ``questions`` by the name of the fact."""
 
     defaults: tuple[Default, ...]
     aliases: dict[str, Expr]
+    questions: dict[str, Expr]
 
 
+@lru_cache(maxsize=8)
 def conditions_of(vocabulary: Vocabulary) -> VocabularyConditions:
     """All conditions of a vocabulary, kept between runs as it is."""
     kept = recall_compiled("conditions", vocabulary.key, VocabularyConditions)
     if kept is None:
-        kept = VocabularyConditions(tuple(defaults_of(vocabulary)), _aliases(vocabulary))
+        aliases = _parsed(vocabulary, {name: fact.alias_when for name, fact in vocabulary.facts.items()})
+        questions = _parsed(vocabulary, {name: fact.asked_when for name, fact in vocabulary.facts.items()})
+        kept = VocabularyConditions(tuple(defaults_of(vocabulary)), aliases, questions)
         remember_compiled("conditions", vocabulary.key, kept)
     return kept
 
@@ -40,11 +47,8 @@ def defaults_of(vocabulary: Vocabulary) -> list[Default]:
     return defaults
 
 
-def _aliases(vocabulary: Vocabulary) -> dict[str, Expr]:
+def _parsed(vocabulary: Vocabulary, texts: Mapping[str, str | None]) -> dict[str, Expr]:
+    """The conditions that are stated, by the name of the fact."""
     from whichgpu.engine.rules.language.parsing import parse_condition  # noqa: PLC0415  # As above.
 
-    return {
-        name: parse_condition(fact.alias_when, vocabulary, None, "workload")
-        for name, fact in vocabulary.facts.items()
-        if fact.alias_when
-    }
+    return {name: parse_condition(text, vocabulary, None, "workload") for name, text in texts.items() if text}
