@@ -179,12 +179,19 @@ def _eligible(compared: Flags, asked_for: Flags, merits: Numbers, shares: Number
 
 
 def _shares_of_time(c: Contenders, compared: Flags, own_merits: Numbers, objective: Objective) -> Numbers:
-    """What preferences may cost of the time, for each plan: as much again for half the money of the best compared."""
+    """What preferences may cost of the time, for each plan: as much again for half the money of the best compared.
+
+    Of those that are as good as the best the cheapest tells what that is: who is a hair faster at many times the cost
+    is no measure of it.
+    """
+    usual = objective.preference_share
     if not compared.any():
-        return np.full(len(c), objective.preference_share)
+        return np.full(len(c), usual)
     cost = c.measures.cost
-    best = np.argmin(np.where(compared, own_merits, np.inf))
-    found: Numbers = np.where(2 * cost <= cost[best], objective.widest_share, objective.preference_share)
+    as_good = compared & (own_merits <= own_merits[compared].min() * (1 + usual)) & ~np.isnan(cost)
+    if not as_good.any():
+        return np.full(len(c), usual)
+    found: Numbers = np.where(2 * cost <= cost[as_good].min(), objective.widest_share, usual)
     return found
 
 
