@@ -131,8 +131,10 @@ def price_of_an_hour(cost: JsonObject, procurement: JsonObject) -> str:
     origin, hour = cost.get("origin"), usd(cost["usd_per_hour"])
     rented = cost.get("rented_usd_per_hour")
     if verdict == "rent" and origin in {"purchase", "owned"} and rented is not None:
-        own = "for running what you have" if origin == "owned" else "if it is bought, busy or idle"
-        return f"{usd(rented)} an hour, or {hour} {own}"
+        if origin == "owned":
+            return f"{usd(rented)} an hour, or {hour} for running what you have"
+        # What follows, by the month or by the piece, is of the purchase.
+        return f"{usd(rented)} an hour rented; bought, busy or idle, {hour} an hour"
     if verdict == "buy" and origin in {"offer", "quote"} and owning is not None:
         return f"{usd(owning)} an hour of the horizon if it is bought, or {hour} an hour rented"
     return f"{hour} {_HOURS_OF.get(origin or '', 'an hour')}"

@@ -11,13 +11,7 @@ from msgspec import Struct
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.advisor.paid_length import work_comes_every
 from whichgpu.engine.advisor.rank import cost_points, speed_points
-from whichgpu.engine.advisor.survey import (
-    beside_others,
-    compared_by,
-    length_known,
-    measures_of,
-    spread,
-)
+from whichgpu.engine.advisor.survey import beside_others, compared_by, length_known, measures_of, spread
 from whichgpu.engine.core import (
     Column,
     FactTable,

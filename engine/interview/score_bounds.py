@@ -125,11 +125,11 @@ class Field:
     def _just_met_beside_the_leader(self, other: Entrant) -> bool:
         """Whether a plan without room is passed over for the leader, or for another with room that costs less."""
         taken = self.stand_in or self.leader
-        if not self.leader.roomy or other.roomy or self._dearer_for_room(other):
+        if not self.leader.roomy or other.roomy or self._costlier_for_room(other):
             return False
         return taken.merits[1] <= self._most_for_room(other.merits[0])
 
-    def _dearer_for_room(self, other: Entrant) -> bool:
+    def _costlier_for_room(self, other: Entrant) -> bool:
         """Whether the leader costs more than room may, where only time was asked for."""
         mine, its = self.leader.judged.measures.cost, other.judged.measures.cost
         if self.objective.cost_exponent or mine is None or its is None:

@@ -105,7 +105,7 @@ def test_a_plan_for_ones_own_place_says_what_it_would_rent_for(answered: dict[st
     answered["recommendation"]["cost"] |= rented
     answered["recommendation"]["offer"] = None
     page = unwrapped(answered)
-    assert "about $7.25 an hour, or $5.96 if it is bought" in page
+    assert "about $7.25 an hour rented; bought, busy or idle, $5.96 an hour" in page
     assert "Rented from a GPU cloud (lambda) they would cost $7.25 an hour." in page
 
 

@@ -19,7 +19,7 @@ EXCHANGED = (
     ("higher", "lower"),
     ("larger", "smaller"),
     ("faster", "slower"),
-    ("cheaper", "dearer"),
+    ("cheaper", "costlier"),
     ("above", "below"),
     ("before", "after"),
     ("with", "without"),

@@ -16,6 +16,8 @@ from whichgpu.engine.plans.costs.usage import usage_of
 _OWN_SITES = frozenset({"workstation", "edge", "datacenter"})
 #: The fact that machines are rented at a place of one's own, since nothing that is bought keeps a budget.
 RENTED_INSTEAD = "rented_instead"
+#: Percent of its time for which hardware is taken to be busy at the least.
+_LEAST_USE_PCT = 1.0
 _OWNED = re.compile(
     r"^\s*(?:(?P<before>\d+)\s*[x*]\s*)?(?P<gpu>.+?)(?:\s*(?:[:=*]|\s[xX]|(?<=[\s\d])[xX])\s*(?P<after>\d+))?\s*$"
 )
@@ -79,9 +81,12 @@ def paid_idle(facts: Facts, constants: EconomicsConstants) -> bool:
 
 
 def busy_share(facts: Facts) -> float:
-    """The share of its time that bought hardware is said to be busy; all of it where nothing is said of that."""
+    """The share of its time that bought hardware is said to be busy; all of it where nothing is said of that.
+
+    What is said to be idle all the time does some work after all, or it would not be asked for.
+    """
     use = number(facts, "utilization_pct") if _buys(facts) else None
-    return use / 100 if use else 1.0
+    return 1.0 if use is None else max(use, _LEAST_USE_PCT) / 100
 
 
 def _buys(facts: Facts) -> bool:
