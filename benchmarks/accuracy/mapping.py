@@ -54,7 +54,7 @@ _ENGINES = (
     ("timm", "transformers"),  # plain PyTorch
     ("litgpt", "transformers"),
     ("openai/whisper", "openai-whisper"),
-    ("faster-whisper", "other"),
+    ("faster-whisper", "faster-whisper"),
     ("text-embeddings-inference", "other"),
     ("infinity", "other"),
     ("cuda graphs", "other"),

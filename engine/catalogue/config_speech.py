@@ -48,7 +48,7 @@ def speech_spec(reader: ConfigReader, identity: str) -> ModelSpec:
         gated_mlp=False,
         tied_embeddings=True,
         bias="all",
-        decoder_layers=decoders or None,
+        decoder_layers=decoders,
         sources=("config.json",),
     )
 

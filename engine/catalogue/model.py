@@ -140,7 +140,7 @@ class ModelSpec(FrozenModel):
     qk_norm: bool = False  # query and keys are normalised before attention
     bias: Literal["none", "qkv", "all"] = "none"  # which linear layers have one
     learned_positions: int | None = None  # rows of a learned position table
-    decoder_layers: int | None = None  # encoder-decoder: ``layers`` are the encoder's
+    decoder_layers: int | None = None  # encoder-decoder: ``layers`` are the encoder's; 0: an encoder alone
     sliding_window: int | None = None
     full_attention_layers: int | None = None  # layers whose KV grows with the whole context
     sliding_layers: int | None = None  # layers whose KV stops at the window

@@ -10,11 +10,10 @@ from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.constants_of_training import Framework
 from whichgpu.engine.sizing.job import Kind
 from whichgpu.engine.sizing.reading import Reader
+from whichgpu.engine.sizing.recognisers import FASTER_WHISPER, WHISPER
 from whichgpu.engine.sizing.versions import older
 
 
-#: The program of Whisper's authors, whose weights take more than other programs'.
-WHISPER = "openai-whisper"
 _ENCODER_TOKENS = 512  # What BERT and the like read at most.
 #: Steps of lengths of texts from one power of two to the next, six percent each; as the series R40 has them.
 _STEPS = 12
@@ -132,12 +131,12 @@ def _to_a_step(tokens: int) -> int:
 
 def _engine(reader: Reader, kind: Kind, family: Family, model: ModelSpec | None) -> str:
     stated = reader.text("serving_engine")
-    if stated in sizing_constants().engines or (family == "speech" and stated == WHISPER):
+    if stated in sizing_constants().engines or (family == "speech" and stated in {WHISPER, FASTER_WHISPER}):
         return stated
     if kind != "inference":
         return "transformers"
     if family != "llm":
-        return _engine_of_networks(reader, family)
+        return _engine_of_networks(reader, family, model)
     if model is not None and model.kind == "encoder_decoder":
         return reader.assume("serving_engine", "transformers", "encoder-decoder models are seldom served otherwise")
     weights = reader.text("weight_precision") or ""
@@ -146,11 +145,13 @@ def _engine(reader: Reader, kind: Kind, family: Family, model: ModelSpec | None)
     return reader.assume("serving_engine", "vllm", "the most used open serving engine")
 
 
-def _engine_of_networks(reader: Reader, family: Family) -> str:
+def _engine_of_networks(reader: Reader, family: Family, model: ModelSpec | None) -> str:
     """What serves no language model, where it is not stated."""
-    if family == "speech":
-        return reader.assume("serving_engine", "vllm", "servers of language models recognise speech in batches as well")
-    return "diffusers" if family.startswith("diffusion") else "transformers"
+    if family != "speech":
+        return "diffusers" if family.startswith("diffusion") else "transformers"
+    if model is None or model.decoder_layers:
+        return reader.assume("serving_engine", FASTER_WHISPER, "the open program that most people run Whisper with")
+    return reader.assume("serving_engine", "transformers", "it runs recognisers that write no text token by token")
 
 
 def _expert_precision(reader: Reader, kind: Kind, model: ModelSpec | None, precision: str, engine: str) -> str | None:

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from whichgpu.engine.sizing.composed import composed_network, plain_elements
 from whichgpu.engine.sizing.constants import sizing_constants
-from whichgpu.engine.sizing.intake_serving import WHISPER
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
+from whichgpu.engine.sizing.recognisers import WHISPER, beams_of, recogniser_of
 from whichgpu.engine.sizing.rows import Floats, Ints, Rows, ceiling
 from whichgpu.engine.sizing.states import shards
 from whichgpu.engine.sizing.training import Block, bytes_of_an_adapter, overlap_gradients, step_part, trained_states
@@ -71,9 +71,9 @@ _SPEECH = TermKind(
 
 _HEARD = TermKind(
     "activations",
-    "clips x (encoder's positions + words) x 34 bytes x width x layers, of which checkpoints keep 2 and one layer;"
-    " and the logits of the words at 14 bytes",
-    ("clips", "positions", "words", "width", "layers", "gradient_checkpointing"),
+    "clips x (positions x layers of the encoder + words x layers of the decoder) x 34 bytes x width, of which"
+    " checkpoints keep 2 and one layer; and the logits of the words at 14 bytes",
+    ("clips", "positions", "words", "width", "encoder_layers", "decoder_layers", "gradient_checkpointing"),
     "Whisper paper: 1,500 positions, 448 words, width 40 times the layers in the larger ones; Korthikanti et al.",
 )
 
@@ -212,21 +212,6 @@ def _loads_whole(job: Job) -> bool:
     return job.family == "speech" and job.engine_stated and job.engine == WHISPER
 
 
-def _decoder_shape(job: Job, params_b: float) -> tuple[float, float]:
-    """Width and layers of a recogniser's decoder: as published, else as usual."""
-    model = job.model
-    if model is not None and model.hidden and model.decoder_layers:
-        return float(model.hidden), float(model.decoder_layers)
-    return _heard_shape(params_b)
-
-
-def _heard_shape(params_b: float) -> tuple[float, float]:
-    """Width and layers: an encoder layer has 12 h^2 parameters, a decoder layer with its second attention 16 h^2."""
-    ratio = sizing_constants().other.speech_ratio.value
-    width = (params_b * 1e9 * ratio / 28.0) ** (1.0 / 3.0)
-    return width, width / ratio
-
-
 def _heard_cache(job: Job, params_b: float, requests: Ints) -> PartColumn:
     """Keys and values of a window of sound and of its words, for each beam, and a layer of the encoder at work.
 
@@ -234,11 +219,10 @@ def _heard_cache(job: Job, params_b: float, requests: Ints) -> PartColumn:
     once (replicate_state in src/layers/transformer.cc).
     """
     known = sizing_constants().other
-    width, layers = _decoder_shape(job, params_b)
+    found = recogniser_of(job, params_b)
+    width, layers = found.width, found.decoder_layers
     repeats = job.engine_stated and job.engine in {"transformers", WHISPER}
-    # Of programs that people state, transformers and servers of language models take one beam by default.
-    usual = known.speech_beams.value if not job.engine_stated or job.engine == WHISPER else 1.0
-    beams = job.beams or usual
+    beams = beams_of(job)
     positions = known.speech_positions.value
     places = positions * (beams if repeats else 1.0) + known.speech_words.value * beams
     # Of a layer of the encoder its feed-forward part and, unless fused, the scores of heads of 64 numbers.
@@ -285,17 +269,19 @@ def _training(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
 def _heard_maps(job: Job, params_b: float, clips: Ints) -> PartColumn:
     """Maps of a speech recogniser: an encoder over a window of sound, a decoder over its words."""
     known = sizing_constants().other
-    width, layers = _heard_shape(params_b)
+    found = recogniser_of(job, params_b)
     element = 2.0 if job.recipe == "fp32" else 1.0
-    places = known.speech_positions.value + known.speech_words.value
-    whole = clips * places * 34.0 * element * width
-    kept = whole * layers
+    positions, words = known.speech_positions.value, known.speech_words.value
+    # Places by the layers that each passes.
+    passed = positions * found.encoder_layers + words * found.decoder_layers
+    each_place = clips * element * found.width
+    kept = each_place * passed * 34.0
     if job.checkpointing != "none":
-        kept = clips * places * 2.0 * element * width * layers + whole
-    logits = clips * known.speech_words.value * known.speech_vocab.value
+        kept = each_place * (passed * 2.0 + (positions + words) * 34.0)
+    logits = clips * words * known.speech_vocab.value
     each = sizing_constants().training.logits
     logits = logits * (each.loss + each.answer)
-    settings = (clips, known.speech_positions.value, known.speech_words.value, width, layers)
+    settings = (clips, positions, words, found.width, found.encoder_layers, found.decoder_layers)
     return PartColumn(_HEARD, (kept + logits) / 1e9, (*settings, job.checkpointing))
 
 

@@ -132,8 +132,10 @@ class SpeechSpeed(FrozenModel):
     window_positions: Banded
     window_tokens: Banded
     share: Banded
-    encoder_part: Banded
+    chunk_advance: Banded
+    tokens_spread: Banded
     full_batch: Banded
+    faster_whisper_batch: Banded
     training_share: Banded
 
 

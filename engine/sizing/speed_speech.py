@@ -6,19 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from whichgpu.engine.core import Pick
+from whichgpu.engine.core import TURNED, Pick
 from whichgpu.engine.sizing.batching import BatchServer, batch_values
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.demand import Demand
 from whichgpu.engine.sizing.gpu_table import GpuTable
-from whichgpu.engine.sizing.intake_serving import WHISPER
 from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.recognisers import FASTER_WHISPER, WHISPER, Recogniser, recogniser_of
 from whichgpu.engine.sizing.rows import Ints
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_images import learning_of, training_run
 from whichgpu.engine.sizing.speed_links import Split
 from whichgpu.engine.sizing.speed_peaks import serving_precisions, training_precisions
 from whichgpu.engine.sizing.speed_serving import engine_steps
+
+
+_REFILLING = frozenset(("vllm", "tensorrt-llm", "sglang"))
 
 
 def speech_values(
@@ -29,7 +32,9 @@ def speech_values(
     The encoder is arithmetic: 2 FLOPs for each of its parameters and positions. Each token of the text reads the
     decoder, once for all windows of a batch, and the keys and values of every window's sound: most of what is read.
     How long kernels take to start is the engine's: a server of language models captures a step of the decoder as a
-    graph, where a program that starts kernels one by one takes longer for that than for the reading.
+    graph, where a program that starts kernels one by one takes longer for that than for the reading. What of a window
+    is neither (sound to frames, gaps between batches) lengthens the arithmetic and the reading alone: times of kernels
+    were measured with it.
 
     Args:
         job: what is recognised, or trained.
@@ -42,40 +47,52 @@ def speech_values(
     rows, speech = split.rows, speed_constants().speech
     if job.params_b is None:
         return {}
-    params = job.params_b * 1e9
+    params, dimensions = job.params_b * 1e9, recogniser_of(job, job.params_b)
     peaks = table.peaks(training_precisions(job) if job.training else serving_precisions(job.weight_precision))
     reached = (peaks.flops * peaks.share)[which]
+    positions = speech.window_positions.value
     if job.training:
-        flops = params * (speech.window_positions.value + speech.window_tokens.value)
-        learning = learning_of(job, 2.0 * _dimensions(params)[1])
+        flops = params * (positions + speech.window_tokens.value)
+        learning = learning_of(job, dimensions.encoder_layers + dimensions.decoder_layers)
         bus = table.host_bandwidth(pick)[which]
         return training_run(job, reached * speech.training_share.at(pick), flops, split, learning, pick, bus)
-    serving = speed_constants().serving
-    width, layers = _dimensions(params)
-    positions = speech.window_positions.value
-    encoder = 2.0 * params * speech.encoder_part.value * positions + 4.0 * layers * width * positions**2
-    encoding = encoder / (reached * serving.prefill_share.at(pick))
-    weights = params * (1.0 - speech.encoder_part.value) * sizing_constants().weights[job.weight_precision].body
-    heard = 4.0 * layers * width * positions  # Bytes of keys and values, 16 bits each.
-    bandwidth = table.bandwidth_in_reach(pick)[which]
-    # A step is never shorter than the start of its kernels.
-    steps = engine_steps(job)
-    slower = {"value": 1.0, "low": steps.high, "high": steps.low}[pick]
-    starting = layers * steps.launch_floor_us * 1e-6 * slower
-
-    def recognising(batch: Any) -> Any:
-        reading = (weights + batch * heard) / bandwidth
-        return (batch * encoding + speech.window_tokens.value * np.maximum(reading, starting)) / speech.share.at(pick)
-
+    window = _Window(job, dimensions, reached, table.bandwidth_in_reach(pick)[which], pick)
     # The program of Whisper's authors reads one window after the other.
-    most = 1.0 if job.engine == WHISPER else speech.full_batch.value
-    server = BatchServer(recognising, most)
-    values = batch_values(server, rows.count, rows.batch, demand)
-    return values | {"tokens_per_s": values["samples_per_s"] * speech.window_tokens.value}
+    most = {WHISPER: 1.0, FASTER_WHISPER: speech.faster_whisper_batch.value}.get(job.engine, speech.full_batch.value)
+    values = batch_values(BatchServer(window.seconds, most), rows.count, rows.batch, demand)
+    tokens = speech.window_tokens.value if dimensions.decoder_layers else 0.0
+    return values | ({"tokens_per_s": values["samples_per_s"] * tokens} if tokens else {})
 
 
-def _dimensions(params: float) -> tuple[float, float]:
-    """Width and layers of a recogniser: an encoder layer has 12 h^2 parameters, a decoder layer 16 h^2."""
-    ratio = sizing_constants().other.speech_ratio.value
-    width = (params * ratio / 28.0) ** (1.0 / 3.0)
-    return width, width / ratio
+class _Window:
+    """How long windows of sound take on each row's GPU."""
+
+    def __init__(self, job: Job, dimensions: Recogniser, flops_per_s: Any, bytes_per_s: Any, pick: Pick) -> None:
+        speech, serving = speed_constants().speech, speed_constants().serving
+        width, layers, positions = dimensions.width, dimensions.encoder_layers, speech.window_positions.value
+        flops = positions * (2.0 * dimensions.encoder_params + 4.0 * layers * width * positions)
+        share = speech.share.at(pick)
+        self._encoding = flops / (flops_per_s * serving.prefill_share.at(pick) * share)
+        per = sizing_constants().weights[job.weight_precision].body
+        self._weights = dimensions.decoder_params * per / (bytes_per_s * share)
+        self._heard = 2.0 * positions * dimensions.heard_numbers / (bytes_per_s * share)  # 16 bits each.
+        # A step is never shorter than the start of its kernels.
+        steps = engine_steps(job)
+        slower = {"value": 1.0, "low": steps.high, "high": steps.low}[pick]
+        microseconds = dimensions.decoder_layers * steps.launch_floor_us + steps.per_step_us
+        self._starting = microseconds * 1e-6 * slower if dimensions.decoder_layers else 0.0
+        self._tokens = speech.window_tokens.value
+        # Servers of language models put a new window into the place of one that has ended.
+        self._spread = 0.0 if job.engine in _REFILLING else speech.tokens_spread.at(TURNED[pick])
+        # Of a long recording each window advances by what does not overlap with its neighbours.
+        self._advance = speech.chunk_advance.at(pick) if job.engine == "transformers" else 1.0
+
+    def seconds(self, batch: Any) -> Any:
+        """Of so many windows together, 1 or more, for the sound of as many that do not overlap.
+
+        All wait for the longest text: of n that lie evenly between the ends of a range it lies (n - 1) / (n + 1) of the
+        way from its middle to its end in the mean.
+        """
+        step = np.maximum(self._weights + batch * self._heard, self._starting)
+        longest = self._tokens * (1.0 + self._spread * (batch - 1.0) / (batch + 1.0))
+        return (batch * self._encoding + longest * step) / self._advance

@@ -209,11 +209,12 @@ def test_no_card_is_slower_than_its_like_because_it_was_not_measured() -> None:
 
 def test_speech_is_served_by_the_window() -> None:
     # MLPerf Inference 5.1: 62 windows a second on each H200 NVL, 63 tokens each.
-    whisper = job({"task": "inference", "weight_precision": "fp16"}, "whisper-large-v3")
+    served = {"task": "inference", "weight_precision": "fp16", "serving_engine": "tensorrt-llm"}
+    whisper = job(served, "whisper-large-v3")
     found = values(whisper, GPUS["nvidia-h200-nvl"], Layout(data=2), at_hand=True)
     assert 6_000 < found["tokens_per_s"] < 10_500
     one = values(whisper, GPUS["nvidia-h200-nvl"])  # Alone, a window waits for the kernels of each token.
-    assert one["samples_per_s"] < found["samples_per_s"] / 20
+    assert one["samples_per_s"] < found["samples_per_s"] / 10
     words = speed_constants().speech.window_tokens.value
     assert found["tokens_per_s"] == pytest.approx(words * found["samples_per_s"])
     training = {"task": "full_finetuning", "train_steps": 10, "batch_size_per_gpu": 8, "gradient_accumulation_steps": 1}

@@ -9,7 +9,7 @@ from whichgpu.engine.core.errors import InputError
 
 
 CAMERAS = {"task": "inference", "model_name": "yolov8x", "video_streams": 8}
-SOUND = {"task": "inference", "model_name": "whisper-large-v3"}
+SOUND = {"task": "inference", "model_name": "whisper-large-v3", "serving_engine": "vllm"}
 
 
 @pytest.fixture
