@@ -73,7 +73,7 @@ def plan_sentence(plan: JsonObject, names: Names) -> str:
         parts.append(f"in one node, linked by {link(plan['link'])}")
     if plan["precision"]:
         parts.append(f"in {plan['precision']}")
-    split = _split(plan["parallelism"], count)
+    split = split_words(plan["parallelism"], count)
     return ", ".join([*parts, split] if split else parts) + "."
 
 
@@ -89,7 +89,8 @@ def _over_nodes(plan: JsonObject, nodes: int) -> str:
     return where if "joined" in where else f"{where}, which need no link"
 
 
-def _split(layout: JsonObject, count: int) -> str:
+def split_words(layout: JsonObject, count: int) -> str:
+    """How a job is split over GPUs; empty of one GPU."""
     if count == 1:
         return ""
     says = []

@@ -8,7 +8,7 @@ from typing import Any
 from whichgpu.cli.render.blocks import Bar, Block, Bullets, Heading, Item, Paragraph, Tone
 from whichgpu.cli.render.figures import gb, gb_and_gib, percent
 from whichgpu.cli.render.names import Names
-from whichgpu.cli.render.plan import band_sentence, breakdown_table, speed_blocks
+from whichgpu.cli.render.plan import band_sentence, breakdown_table, speed_blocks, split_words
 
 
 JsonObject = Mapping[str, Any]
@@ -35,7 +35,9 @@ def size_blocks(answer: JsonObject, names: Names) -> list[Block]:
         share = 100 * answer["per_gpu_gb"] / there
         blocks.append(Bar(share / 100, f"{percent(share)} of the memory of each GPU"))
     if count > 1:
-        blocks.append(Paragraph(f"All {count} together need {gb_and_gib(answer['needed_gb'])}."))
+        split = split_words(answer["parallelism"], count)
+        says = f"All {count} together need {gb_and_gib(answer['needed_gb'])}"
+        blocks.append(Paragraph(f"{says}, with {split}." if split else f"{says}."))
     blocks.append(Paragraph(band_sentence(answer, answer, count, answer.get("band_reason"))))
     blocks.append(breakdown_table(answer["breakdown"]))
     return blocks + speed_blocks(answer) + fit_suggestion_blocks(answer.get("fit_suggestions"), answer, names)

@@ -158,7 +158,8 @@ def _sized(
     granted = granted_of(maker.job, room.gpu)
     if granted is None:
         return None, None
-    plan = maker.plan(room.gpu, room.count, "stated", timed=timed)
+    layout = maker.layout_at_hand(room.gpu, room.count)
+    plan = maker.plan(room.gpu, room.count, "stated", layout=layout, timed=timed)
     if plan.memory is None:
         return None, None
     return plan, min(granted, (room.gpu.usable_gb or granted) - room.used_gb)

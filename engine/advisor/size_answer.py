@@ -34,7 +34,8 @@ def size_workload(
     gpu_id = _gpu_id(advisor, workload, gpu)
     number = count or workload.count or int(workload.given.get("num_gpus", 1))  # type: ignore[arg-type]
     maker = advisor.context.plan_maker(model, intake)
-    plan = maker.plan(advisor.knowledge.gpus[gpu_id], number, "stated")
+    sized_gpu = advisor.knowledge.gpus[gpu_id]
+    plan = maker.plan(sized_gpu, number, "stated", layout=maker.layout_at_hand(sized_gpu, number))
     if plan.memory is None:
         missing = "the model's size is not known"
         fix = "add model_name, or param_count_b (billions of parameters)"

@@ -187,6 +187,23 @@ class SizeColumns:
         served = np.where(usable & (served > 0), served, 0.0)
         return choices.layouts.at(int(served.argmax())) if served.any() else None
 
+    def most_capable(self, place: int, count: int) -> Layout | None:
+        """Of the layouts that fit that with the largest capacity; the first by exchange where others bring little more.
+
+        Args:
+            place: of the GPU.
+            count: how many of it.
+
+        Returns:
+            None where none fits, or no speed is known.
+        """
+        choices = self.choices(np.array([place]), np.array([count]))
+        which = np.full(len(choices.query), place)
+        served = np.nan_to_num(capacity(self.kept_speed.of(which, choices.layouts).figures))
+        served = np.where(choices.raised_gb <= self.limits_gb[which], served, 0.0)
+        enough = served * plan_constants().worth_splitting.value >= served.max(initial=0.0)
+        return choices.layouts.at(int(enough.argmax())) if served.any() else None
+
     def room(self, which: Ints, layouts: Layouts) -> Floats:
         """The largest batch that fits: micro-batch in training, requests per replica while serving; NaN if unknown."""
         return self.needs.most_batch(layouts, self.limits_gb[which])

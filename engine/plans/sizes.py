@@ -132,6 +132,14 @@ class PlanSizes:
             self._layouts[key] = found
         return self._layouts[key]
 
+    def layout_at_hand(self, gpu: Gpu, count: int) -> Layout:
+        """The layout of GPUs that stand there: of a served language model that with the largest capacity."""
+        found = None
+        if self.job.sized and self.job.shape is not None and not self.job.training:
+            results, place = self._cache.of(gpu)
+            found = results.columns.most_capable(place, count)
+        return found or self.layout(gpu, count)
+
     def speed(self, gpu: Gpu, layout: Layout) -> tuple[SpeedEstimate | None, int | None]:
         """Speed of a layout, and the largest batch that fits it."""
         speed, batch = self._estimated_speed(gpu, layout)

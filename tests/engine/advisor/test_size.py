@@ -80,3 +80,24 @@ def test_without_the_size_of_the_model_nothing_is_computed(advisor: Advisor) -> 
     found = problem(advisor, {"task": "inference", "model_family": "llm"}, gpu="T4")
     assert found.code == "size-unknown"
     assert "param_count_b" in found.fix
+
+
+@pytest.mark.parametrize(
+    ("model", "precision", "count", "tensor"),
+    [
+        ("llama-3.1-70b", "fp8", 2, 2),  # Each card would hold the weights, and then few requests.
+        ("llama-3.1-70b", "bf16", 8, 4),
+        ("llama-3.1-8b", "bf16", 8, 1),  # Replicas answer more than a split that talks.
+    ],
+)
+def test_cards_at_hand_are_split_so_that_they_answer_most(advisor, model, precision, count, tensor):
+    facts = {"task": "inference", "model_name": model, "weight_precision": precision}
+    facts |= {"input_tokens": 1000, "output_tokens": 300}
+    answer = size_workload(advisor, advisor.read(facts), gpu="nvidia-h100-80gb-sxm", count=count)
+    assert answer["parallelism"]["tensor"] == tensor
+
+
+def test_a_stated_split_is_kept(advisor):
+    facts = {"task": "inference", "model_name": "llama-3.1-8b", "tensor_parallel": 8}
+    answer = size_workload(advisor, advisor.read(facts), gpu="nvidia-h100-80gb-sxm", count=8)
+    assert answer["parallelism"]["tensor"] == 8
