@@ -130,10 +130,11 @@ class _Search:
     def gains(self, option: Option, least: float, *, keep: int) -> list[TradeOff]:
         """What an option brings: of nested values the first that is clear, of others each that is clearly more."""
         if option.nested:
-            if len(option.values) > 1 and self._clear(option, option.values[-1], least, keep) is None:
+            loosest = self._clear(option, option.values[-1], least, keep)
+            if loosest is None:
                 return []
-            found = (self._clear(option, value, least, keep) for value in option.values)
-            return [entry for entry in found if entry is not None][:1]
+            milder = (self._clear(option, value, least, keep) for value in option.values[:-1])
+            return [next((entry for entry in milder if entry is not None), loosest)]
         kept: list[TradeOff] = []
         reached = 1.0
         for value in option.values:

@@ -14,6 +14,45 @@ _INT8_TENSOR_SINCE = 7.5  # Turing and later
 _AMD_WITHOUT_FP8 = frozenset({"cdna_1", "cdna_2", "rdna_3"})
 _FASTER = 1.2  # Rates closer than this count as the same: clocks and rounding differ between data sheets.
 
+#: The figures of the catalogue that a fact is read from, where they are not called as it is.
+_FIGURES = {
+    "gpu.usable_gb": ("usable_gb", "cuda_mib", "device_mib", "vram_gb"),
+    "gpu.fp32_tflops": ("tflops.fp32",),
+    "gpu.fp16_tflops": ("tflops.fp16",),
+    "gpu.bf16_tflops": ("tflops.bf16",),
+    "gpu.fp8_tflops": ("tflops.fp8",),
+    "gpu.int8_tops": ("tflops.int8",),
+    "gpu.fp4_tflops": ("tflops.fp4",),
+    "gpu.tensor_cores": ("matrix_units", "compute_capability"),
+    "gpu.supports_fp16_fast": ("tflops.fp16", "tflops.bf16", "tflops.fp32", "compute_capability"),
+    "gpu.supports_bf16": ("tflops.bf16", "compute_capability"),
+    "gpu.supports_fp8": ("tflops.fp8", "compute_capability"),
+    "gpu.supports_int8_fast": ("tflops.int8", "tflops.fp16", "compute_capability"),
+    "gpu.link": ("link", "link_gbs"),
+    "gpu.nvlink": ("link", "link_gbs"),
+    "gpu.mig": ("mig_max", "mig_profiles"),
+    "gpu.launch_year": ("launch",),
+    "gpu.retail_available": ("retail",),
+}
+#: What a database that lists a card says of it first.
+_LISTED_WITH = ("vram_gb", "compute_capability")
+
+
+def sources_of_fact(gpu: Gpu, fact: str) -> tuple[str, ...]:
+    """The sources of the figures that a ``gpu.*`` fact is read from.
+
+    What has no figure (vendor, architecture, software, what it is sold as) is as in the databases that list the card.
+
+    Args:
+        gpu: the accelerator.
+        fact: with its dot, ``gpu.mem_bw_tbs``.
+    """
+    figures = _FIGURES.get(fact, (fact.removeprefix("gpu."),))
+    for read in (figures, _LISTED_WITH, tuple(gpu.evidence)):
+        if cited := dict.fromkeys(source for figure in read for source in gpu.evidence.get(figure, ())):
+            return tuple(cited)
+    return ()
+
 
 def gpu_facts(gpu: Gpu) -> dict[str, Value]:
     """All known ``gpu.*`` facts; units as in their names."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from whichgpu.engine.advisor.answer.wording import because, rejection_text, say
 from whichgpu.engine.advisor.outcome import CandidateJudgement, Fired, Judged, Rejection
 from whichgpu.engine.advisor.survey import is_job
-from whichgpu.engine.catalogue import Gpu
+from whichgpu.engine.catalogue import Gpu, sources_of_fact
 from whichgpu.engine.core import Facts, Value
 from whichgpu.engine.plans import Plan, SourcedAmount, cost_grounds
 from whichgpu.engine.rules import Effect, ResolvedFacts, Rule, Vocabulary, facts_read, words
@@ -116,9 +116,17 @@ class TraceBuilder:
 
     def _add_layout(self, plan: Plan, device: Mapping[str, Any], layout: Mapping[str, Any]) -> None:
         """What is known of a plan's GPU, and how the planner laid it out."""
-        self._group(plan.id, "knowledge.gpus", device, [], evidence_of(plan.gpu))
+        self._add_device(plan.id, plan.gpu, device)
         why = f"this count was planned as: {plan.why_count}"
         self._group(plan.id, "plans.layout", layout, [], _PLANNER, why)
+
+    def _add_device(self, scope: str, gpu: Gpu, facts: Mapping[str, Any]) -> None:
+        """What the catalogue says of a GPU: facts of the same sources in one entry."""
+        by_sources: dict[tuple[str, ...], dict[str, Any]] = {}
+        for name, value in facts.items():
+            by_sources.setdefault(sources_of_fact(gpu, name), {})[name] = value
+        for sources, group in by_sources.items():
+            self._group(scope, "knowledge.gpus", group, [], sources)
 
     def _add_listed(self, plan: Plan, facts: dict[str, Any]) -> None:
         """What is counted on the price list, which is taken out of a plan's facts."""
@@ -144,7 +152,7 @@ class TraceBuilder:
         scope = f"candidate {candidate.gpu_id}"
         if candidate.plan is None:
             device = {name: value for name, value in sorted(candidate.facts.items()) if name.startswith("gpu.")}
-            self._group(scope, "knowledge.gpus", device, [], evidence_of(gpu))
+            self._add_device(scope, gpu, device)
         else:
             for name in candidate.facts:
                 if (seq := self.seq(name, candidate.plan.id)) is not None:
@@ -298,11 +306,6 @@ def _parts(facts: Mapping[str, Value]) -> tuple[dict[str, Value], dict[str, Valu
     device = {name: value for name, value in facts.items() if name.startswith("gpu.")}
     layout = {name: value for name, value in facts.items() if name in _LAYOUT}
     return device, layout, {n: value for n, value in facts.items() if n not in device and n not in layout}
-
-
-def evidence_of(gpu: Gpu) -> list[str]:
-    """The sources of the catalogue's entry on a GPU."""
-    return sorted({source for sources in gpu.evidence.values() for source in sources})
 
 
 def _numbers_of(plan: Plan) -> list[tuple[str, _Made]]:

@@ -104,7 +104,7 @@ def test_a_changed_price_and_a_changed_device_are_named(decided: Decided) -> Non
     after["knowledge"] = {"digest": "other", "prices_as_of": "2026-12-01"}
     after["recommendation"]["cost"]["usd_per_hour"] = 9.99
     plan = before["recommendation"]
-    device = next(e for e in after["trace"] if e["calculator"] == "knowledge.gpus" and e["scope"] == plan["id"])
+    device = next(e for e in after["trace"] if e["scope"] == plan["id"] and "gpu.mem_bw_tbs" in e["effects"])
     device["effects"]["gpu.mem_bw_tbs"] = 9.9
     causes = compare(before, after).causes
     said = {(cause.kind, cause.what) for cause in causes}

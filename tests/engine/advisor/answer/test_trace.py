@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from whichgpu.engine.advisor.advisor import Advisor, Decision
 from whichgpu.engine.advisor.stages import prepare
+from whichgpu.engine.catalogue import gpu_facts, sources_of_fact
 from whichgpu.engine.core.calculators import registered
 from whichgpu.engine.rules import defaults_of
 from whichgpu.engine.rules.inference.firing import Level
@@ -229,3 +230,29 @@ _COLLIDING = """
   because: It matters.
   sources: [whichgpu-judgement]
 """
+
+
+def test_a_figure_of_a_card_cites_its_own_sources(advisor, decide):
+    decision = decide({"task": "inference", "model_name": "llama-3.1-8b", "gpu_candidates": ["nvidia-h100-80gb-sxm"]})
+    gpu = advisor.knowledge.gpus["nvidia-h100-80gb-sxm"]
+    trace = decision.to_dict()["trace"]
+    cited = {
+        fact: entry["sources"]
+        for entry in trace
+        if entry["calculator"] == "knowledge.gpus"
+        for fact in entry["effects"]
+    }
+    assert cited["gpu.mem_bw_tbs"] == list(gpu.evidence["mem_bw_tbs"])
+    assert cited["gpu.ecc"] == list(gpu.evidence["ecc"])
+    assert set(cited["gpu.fp8_tflops"]) == set(gpu.evidence["tflops.fp8"])
+    assert all(cited.values())  # What has no figure of its own is as the databases list the card.
+
+
+def test_every_fact_of_every_card_has_a_source(advisor):
+    silent = {
+        (gpu.id, fact)
+        for gpu in advisor.knowledge.gpus.values()
+        for fact in gpu_facts(gpu)
+        if gpu.evidence and not sources_of_fact(gpu, fact)
+    }
+    assert not silent
