@@ -171,9 +171,8 @@ def _offer(plan: Mapping[str, Any]) -> str:
 
 def _gpu_data(decision: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """The data of the GPU of every plan that is shown, by plan."""
-    plans = _shown_plans(decision)
-    return {
-        entry["scope"]: dict(entry["effects"])
-        for entry in decision["trace"]
-        if entry.get("calculator") == "knowledge.gpus" and entry["scope"] in plans
-    }
+    found: dict[str, dict[str, Any]] = {plan: {} for plan in _shown_plans(decision)}
+    for entry in decision["trace"]:
+        if entry.get("calculator") == "knowledge.gpus" and entry["scope"] in found:
+            found[entry["scope"]] |= entry["effects"]
+    return found
