@@ -1,29 +1,11 @@
-"""A third list of slips, written without looking at the checks, and not tuned on: see ``planted_by_hand``.
-
-``python benchmarks/planted_third.py [SEED]``.
-"""
+"""Slips of units, digits, negations and rows; written without looking at the checks, and not tuned on."""
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
-from planted_by_hand import (
-    NUMBER,
-    Entry,
-    Kind,
-    added,
-    cell,
-    drop_line,
-    in_text,
-    key,
-    line,
-    main,
-    put,
-    rows,
-    then,
-    times,
-)
+from .rule_files import Entry, Kind
+from .slips import NUMBER, added, cell, drop_line, in_text, key, line, put, rows, then, times
 
 
 def any_for_all(entry: Entry) -> bool:
@@ -59,7 +41,7 @@ def target_a_tenth(effects: dict[str, Any], _: Entry) -> bool:
     return False
 
 
-THIRD: tuple[Kind, ...] = tuple(
+KINDS: tuple[Kind, ...] = tuple(
     Kind(name, slip, new)
     for name, slip, new in (
         ("days for hours", times(rf"(?:hours|_h) [<>]=? {NUMBER}", 1 / 24), True),
@@ -108,7 +90,3 @@ THIRD: tuple[Kind, ...] = tuple(
         ("overrides a rule of another stage", key("overrides", ["does-not-fit"], having="then"), False),
     )
 )
-
-
-if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 1, THIRD))

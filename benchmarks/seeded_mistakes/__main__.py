@@ -1,0 +1,72 @@
+"""``python -m benchmarks.seeded_mistakes LIST... [--seed 1] [--each 2]``: what is found of the mistakes of each list.
+
+Of every kind that a list has, some are made at places drawn with the seed, one at a time. Printed are what found each,
+first, and the kinds of which not all were found.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from . import (
+    blind_edits,
+    counterparts,
+    foreseen_kinds,
+    hasty_edits,
+    impossible_demands,
+    limits_and_branches,
+    names_and_amounts,
+    unforeseen_kinds,
+    units_and_negations,
+)
+from .judging import Seeded
+from .rule_files import seeded_in_files
+
+
+LISTS: dict[str, Callable[[int, int], Iterator[Seeded]]] = {
+    "foreseen_kinds": foreseen_kinds.seeded,
+    "unforeseen_kinds": unforeseen_kinds.seeded,
+    "names_and_amounts": partial(seeded_in_files, names_and_amounts.KINDS),
+    "impossible_demands": partial(seeded_in_files, impossible_demands.KINDS),
+    "units_and_negations": partial(seeded_in_files, units_and_negations.KINDS),
+    "counterparts": counterparts.seeded,
+    "limits_and_branches": partial(seeded_in_files, limits_and_branches.KINDS, fair=True),
+    "hasty_edits": hasty_edits.seeded,
+    "blind_edits": blind_edits.seeded,
+}
+READINGS = ("with the rules' tests", "without them")
+
+
+def main() -> None:
+    """Seed, look and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("lists", nargs="+", choices=LISTS, metavar="LIST", help=", ".join(LISTS))
+    parser.add_argument("--seed", type=int, default=1, help="draws the places; blind_edits has its own")
+    parser.add_argument("--each", type=int, default=2, help="mistakes of each kind")
+    options = parser.parse_args()
+    for name in options.lists:
+        print(f"# {name}", flush=True)
+        report(LISTS[name](options.seed, options.each))
+
+
+def report(mistakes: Iterator[Seeded]) -> None:
+    """A line for every mistake, then by reading the share found and the kinds not found everywhere."""
+    made, found = Counter[str](), defaultdict[str, Counter[str]](Counter)
+    for mistake in mistakes:
+        made[mistake.kind] += 1
+        by = " ".join(f"{each.by or 'nothing':24}" for each in mistake.found)
+        print(f"{by} {mistake.kind} in {mistake.where}: {mistake.found[-1].says[:110]!r}", flush=True)
+        for reading, each in zip(READINGS, mistake.found, strict=False):
+            found[reading][mistake.kind] += each.by is not None
+    for reading, counts in found.items():
+        missed = (f"{kind} ({counts[kind]} of {number})" for kind, number in made.items() if counts[kind] < number)
+        print(f"not all found {reading}: {', '.join(missed)}")
+        share = 100 * counts.total() / made.total()
+        print(f"{counts.total()} of {made.total()} found {reading}: {share:.1f} %, {len(made)} kinds")
+
+
+if __name__ == "__main__":
+    main()
