@@ -18,7 +18,7 @@ from typing import Any
 from .judging import Seeded
 from .knowledge_files import KnowledgeFiles
 from .rule_files import Entry, Kind, seeded_in_files
-from .slips import effect, knowledge, line, then
+from .slips import effect, knowledge, line, then, value_under
 
 
 #: Cards that are easily taken for one another.
@@ -32,8 +32,6 @@ BESIDE = {
     "nvidia-rtx-4090": "nvidia-rtx-4080",
     "nvidia-rtx-5090": "nvidia-rtx-5080",
 }
-
-
 #: How a chip or its software is also called, though not in the catalogue.
 CALLED = {"ada_lovelace": "ada", "blackwell": "gb100", "volta": "gv100", "pascal": "gp100"}
 CALLED |= {"xla": "tpu", "rocm": "hip", "cuda": "nvidia"}
@@ -54,8 +52,6 @@ CODES = _both_ways(
     ("W-NO-FAST-FP16", "W-NO-FAST-INT8"),
     ("W-PSU-HEADROOM", "W-LOW-HEADROOM"),
 )
-
-
 FIGURES = _both_ways(
     ("own_from_utilization_pct", "rent_below_utilization_pct"),
     ("rent_limit_gpu_hours", "rent_limit_gpu_hours_per_year"),
@@ -104,13 +100,9 @@ def ends_exchanged(then: dict[str, Any], _: str) -> bool:
     return False
 
 
-def quotient_turned(then: dict[str, Any], _: str) -> bool:
-    for fact, value in then.get("set", {}).items():
-        turned = re.sub(r"^(\S+) / (\S+)$", r"\2 / \1", str(value))
-        if turned != str(value):
-            then["set"][fact] = turned
-            return True
-    return False
+def turned_quotient(_: str, value: Any) -> str | None:
+    parts = re.fullmatch(r"(\S+) / (\S+)", str(value))
+    return f"{parts[2]} / {parts[1]}" if parts else None
 
 
 def bought_though_rented(then: dict[str, Any], title: str) -> bool:
@@ -229,7 +221,7 @@ KINDS: tuple[Kind, ...] = tuple(
         ("the counterpart of a figure", effect(figure_of_the_line), True),
         ("a disagreement's digits exchanged", effect(disagreements_digits), True),
         ("ends of a set band exchanged", effect(ends_exchanged), True),
-        ("a quotient turned round", effect(quotient_turned), True),
+        ("a quotient turned round", effect(value_under("set", turned_quotient)), True),
         ("bought where it says rented", effect(bought_though_rented), True),
         ("twice the ratio of the source", then(ratio_doubled), True),
         # Names.

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from .rule_files import Entry, Kind, Slip, seeded_in_every_file
-from .slips import NUMBER, added, at_stage, cell, effect, either, exchanged, in_any_text, line, rows, times
+from .slips import NUMBER, added, at_stage, cell, effect, either, exchanged, in_any_text, line, rows, times, value_under
 
 
 SERIES = r"gpu\.series == nvidia-.*"
@@ -71,13 +71,8 @@ def odd_counts(then: dict[str, Any], _: str) -> bool:
     return True
 
 
-def target_turned(then: dict[str, Any], _: str) -> bool:
-    """What is a target at least becomes its complement."""
-    for name, value in then.get("monitor", {}).items():
-        if name.endswith("_pct") and isinstance(value, list):
-            then["monitor"][name] = [100 - value[1], 100 - value[0]]
-            return True
-    return False
+def complement(name: str, value: Any) -> Any:
+    return [100 - value[1], 100 - value[0]] if name.endswith("_pct") and isinstance(value, list) else None
 
 
 def neighbours(key: str) -> Slip:
@@ -169,7 +164,7 @@ KINDS: tuple[Kind, ...] = tuple(
         ("cost for fit", effect(other_reason("fit", "cost"))),
         ("a taste passed off as a band", effect(band_of_a_taste)),
         ("counts off by one", effect(odd_counts)),
-        ("a target's complement", effect(target_turned)),
+        ("a target's complement", effect(value_under("monitor", complement))),
         ("a derived fact set by a warning", effect(derived_set_late)),
         # Names and the catalogue.
         ("another generation of the architecture", added(SERIES, "gpu.architecture == turing")),

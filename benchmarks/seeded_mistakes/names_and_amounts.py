@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
-from .rule_files import Entry, Kind, Slip
+from .rule_files import Entry, Kind
 from .slips import (
     CARD,
     NUMBER,
@@ -22,6 +21,7 @@ from .slips import (
     rows,
     then,
     times,
+    value_under,
     written_lines,
 )
 
@@ -59,18 +59,6 @@ def other_hit(entry: Entry) -> bool:
     return True
 
 
-def first_set(change: Callable[[str, Any], object]) -> Slip:
-    def slip(then: dict[str, Any], _: Entry) -> bool:
-        for fact, value in then.get("set", {}).items():
-            new = change(fact, value)
-            if new is not None and new != value:
-                then["set"][fact] = new
-                return True
-        return False
-
-    return then(slip)
-
-
 def turned_round(entry: Entry) -> bool:
     def turn(then: dict[str, Any], _: Entry) -> bool:
         if not isinstance(then.get("points"), int | float):
@@ -81,20 +69,18 @@ def turned_round(entry: Entry) -> bool:
     return then(turn)(entry)
 
 
-def swapped_monitor(then: dict[str, Any], _: Entry) -> bool:
-    for name, value in then.get("monitor", {}).items():
-        if isinstance(value, list):
-            then["monitor"][name] = value[::-1]
-            return True
-    return False
+def the_contrary(_: str, value: Any) -> bool | None:
+    return (not value) if isinstance(value, bool) else None
 
 
-def share_monitor(then: dict[str, Any], _: Entry) -> bool:
-    for name, value in then.get("monitor", {}).items():
-        if name.endswith("_pct"):
-            then["monitor"][name] = [n / 100 for n in value] if isinstance(value, list) else value / 100
-            return True
-    return False
+def exchanged_ends(_: str, value: Any) -> Any:
+    return value[::-1] if isinstance(value, list) else None
+
+
+def as_shares(name: str, value: Any) -> Any:
+    if name.endswith("_pct"):
+        return [number / 100 for number in value] if isinstance(value, list) else value / 100
+    return None
 
 
 def input_set_late(then: dict[str, Any], entry: Entry) -> bool:
@@ -147,8 +133,8 @@ KINDS: tuple[Kind, ...] = tuple(
         ("half a card", times(rf"(?:plan\.count|num_gpus|num_nodes) [<>=]=? {NUMBER}", 0.3), True),
         ("GB/s for TB/s", times(rf"mem_bw_tbs [<>]=? {NUMBER}", 1e3), True),
         ("MB for GB", times(rf"_gb [<>]=? {NUMBER}", 1e3), True),
-        ("a target's ends exchanged", then(swapped_monitor), True),
-        ("a target in shares", then(share_monitor), True),
+        ("a target's ends exchanged", then(value_under("monitor", exchanged_ends)), True),
+        ("a target in shares", then(value_under("monitor", as_shares)), True),
         ("counts ten times as large", then(lambda t, _: "consider_counts" in t and not t.update(
             consider_counts=[n * 10 for n in t["consider_counts"]])), True),
         # Facts.
@@ -190,8 +176,8 @@ KINDS: tuple[Kind, ...] = tuple(
         ("a figure for another", put("figure", "lora_vram_gb"), True),
         ("no points", put("points", 0), True),
         ("ten points", put("points", 10), True),
-        ("a yes for a no", first_set(lambda _, v: (not v) if isinstance(v, bool) else None), False),
-        ("a yes for a no, new", first_set(lambda _, v: (not v) if isinstance(v, bool) else None), True),
+        ("a yes for a no", then(value_under("set", the_contrary)), False),
+        ("a yes for a no, new", then(value_under("set", the_contrary)), True),
         ("an input set late", then(input_set_late), True),
         ("asked what nobody states", put("ask", "weights_gb"), True),
         ("asked another thing", put("ask", "psu_watts"), True),

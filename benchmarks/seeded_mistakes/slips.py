@@ -84,6 +84,20 @@ def then(change: Callable[[dict[str, Any], Entry], bool]) -> Slip:
     return lambda entry: isinstance(entry.get("then"), dict) and change(entry["then"], entry)
 
 
+def value_under(key: str, other: Callable[[str, Any], Any]) -> Callable[[dict[str, Any], Any], bool]:
+    """For ``then`` and ``effect``: the first value under a word that there is another for; None: there is none."""
+
+    def change(then: dict[str, Any], _: Any) -> bool:
+        for name, value in then.get(key, {}).items():
+            new = other(name, value)
+            if new is not None and new != value:
+                then[key][name] = new
+                return True
+        return False
+
+    return change
+
+
 def put(key: str, value: object, *, where: Callable[[dict[str, Any]], bool] = lambda _: True) -> Slip:
     """Another value under a word of ``then`` that is there already."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .rule_files import Entry, Kind
-from .slips import NUMBER, added, cell, drop_line, in_text, key, line, put, rows, then, times
+from .slips import NUMBER, added, cell, drop_line, in_text, key, line, put, rows, then, times, value_under
 
 
 def any_for_all(entry: Entry) -> bool:
@@ -34,11 +34,8 @@ def cells_exchanged(found: list[dict[str, Any]], _: Entry) -> bool:
     return False
 
 
-def target_a_tenth(effects: dict[str, Any], _: Entry) -> bool:
-    for name, value in effects.get("monitor", {}).items():
-        effects["monitor"][name] = [n / 10 for n in value] if isinstance(value, list) else value / 10
-        return True
-    return False
+def a_tenth(_: str, value: Any) -> Any:
+    return [number / 10 for number in value] if isinstance(value, list) else value / 10
 
 
 KINDS: tuple[Kind, ...] = tuple(
@@ -72,7 +69,7 @@ KINDS: tuple[Kind, ...] = tuple(
             True,
         ),
         ("still a draft", key("status", "draft"), False),
-        ("a target a tenth", then(target_a_tenth), True),
+        ("a target a tenth", then(value_under("monitor", a_tenth)), True),
         ("a verdict read too early", lambda e: e["stage"] == "reject" and added(r".+", "procurement == rent")(e), True),
         ("training's batch asked of a service", added(r"serving", "global_batch_size > 8"), True),
         ("a class of provider as a provider", added(r"serving|training", "plan.provider == marketplace"), True),
