@@ -20,7 +20,7 @@ from explain import MOMENT, workload
 
 from whichgpu import Advisor, load_advisor
 from whichgpu.engine.core import InputError
-from whichgpu.engine.explain.rerun import read_back, with_changes
+from whichgpu.engine.explain.fact_changes import read_back, with_changes
 from whichgpu.engine.explain.sensitivity_search import sensitivity
 from whichgpu.engine.interview import answered
 from whichgpu.engine.records.again import decide_again, recorded_facts

@@ -23,7 +23,7 @@ from whichgpu.engine.explain.derivation import Phrases, Step, StepBuilder
 from whichgpu.engine.explain.evidence import gather
 from whichgpu.engine.explain.influencing_facts import best_of, influencing_facts
 from whichgpu.engine.explain.nearest import WHY_NOT_DECISIONS, Search, nearest_changes
-from whichgpu.engine.explain.rerun import WhatIfSearch
+from whichgpu.engine.explain.what_if import WhatIfSearch
 from whichgpu.engine.plans import NOT_AVAILABLE
 from whichgpu.engine.records import decide_again, recorded_moment, unstated_objective
 
