@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 
 from . import (
     blind_edits,
@@ -23,33 +22,39 @@ from . import (
     units_and_negations,
 )
 from .judging import Seeded
-from .rule_files import seeded_in_files
 
 
-LISTS: dict[str, Callable[[int, int], Iterator[Seeded]]] = {
-    "foreseen_kinds": foreseen_kinds.seeded,
-    "unforeseen_kinds": unforeseen_kinds.seeded,
-    "names_and_amounts": partial(seeded_in_files, names_and_amounts.KINDS),
-    "impossible_demands": partial(seeded_in_files, impossible_demands.KINDS),
-    "units_and_negations": partial(seeded_in_files, units_and_negations.KINDS),
-    "counterparts": counterparts.seeded,
-    "limits_and_branches": partial(seeded_in_files, limits_and_branches.KINDS, fair=True),
-    "hasty_edits": hasty_edits.seeded,
-    "blind_edits": blind_edits.seeded,
-}
+LISTS = (
+    foreseen_kinds,
+    unforeseen_kinds,
+    names_and_amounts,
+    impossible_demands,
+    units_and_negations,
+    counterparts,
+    limits_and_branches,
+    hasty_edits,
+    blind_edits,
+)
 READINGS = ("with the rules' tests", "without them")
 
 
 def main() -> None:
     """Seed, look and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("lists", nargs="+", choices=LISTS, metavar="LIST", help=", ".join(LISTS))
+    lists = {each.__name__.rpartition(".")[2]: each for each in LISTS}
+    about = "\n".join(f"{name}: {(each.__doc__ or '').partition(chr(10))[0]}" for name, each in lists.items())
+    parser = argparse.ArgumentParser(
+        "python -m benchmarks.seeded_mistakes",
+        description=__doc__,
+        epilog=about,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("lists", nargs="+", choices=lists, metavar="LIST", help="of those below")
     parser.add_argument("--seed", type=int, default=1, help="draws the places; blind_edits has its own")
     parser.add_argument("--each", type=int, default=2, help="mistakes of each kind")
     options = parser.parse_args()
     for name in options.lists:
         print(f"# {name}", flush=True)
-        report(LISTS[name](options.seed, options.each))
+        report(lists[name].seeded(options.seed, options.each))
 
 
 def report(mistakes: Iterator[Seeded]) -> None:

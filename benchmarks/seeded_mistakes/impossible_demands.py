@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from .rule_files import Entry, Kind
+from .rule_files import Entry, Kind, seeded_in_files
 from .slips import NUMBER, added, cell, claim, drop_line, in_text, key, line, put, rows, then, times
 
 
@@ -76,3 +77,6 @@ KINDS: tuple[Kind, ...] = tuple(
         ),
     )
 )
+
+
+seeded = partial(seeded_in_files, KINDS)

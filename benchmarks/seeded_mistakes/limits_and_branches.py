@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from .rule_files import Entry, Kind
+from .rule_files import Entry, Kind, seeded_in_files
 from .slips import added, at_stage, branch, effect, in_text, knowledge, line, times
 
 
@@ -159,3 +160,6 @@ KINDS: tuple[Kind, ...] = tuple(
         ("a title without its not", in_text(r"\b(not |no longer )|(?<=\bcan)not\b", "", "title"), False),
     )
 )
+
+
+seeded = partial(seeded_in_files, KINDS, fair=True)

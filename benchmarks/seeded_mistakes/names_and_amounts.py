@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from copy import deepcopy
+from functools import partial
 from typing import Any
 
-from .rule_files import Entry, Kind
+from .rule_files import Entry, Kind, seeded_in_files
 from .slips import (
     CARD,
     NUMBER,
@@ -200,3 +201,6 @@ KINDS: tuple[Kind, ...] = tuple(
         ("all rows count", other_hit, False),
     )
 )  # fmt: skip
+
+
+seeded = partial(seeded_in_files, KINDS)

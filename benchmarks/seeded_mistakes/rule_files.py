@@ -119,6 +119,7 @@ def seeded_in_files(kinds: Sequence[Kind], seed: int, each: int, *, fair: bool =
         files = RuleFiles(Path(folder), fair=fair)
         sites = files.sites()
         for kind in kinds:
+            # The older lists go on from the order of the kind before: so the figures said of them were counted.
             sites = files.sites() if fair else sites
             random.Random(f"{seed} {kind.name}").shuffle(sites)
             tried = ((site, files.slipped(kind.slip, site, tests=not kind.new)) for site in sites)

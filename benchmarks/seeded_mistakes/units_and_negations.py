@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from .rule_files import Entry, Kind
+from .rule_files import Entry, Kind, seeded_in_files
 from .slips import NUMBER, added, cell, drop_line, in_text, key, line, put, rows, then, times, value_under
 
 
@@ -87,3 +88,6 @@ KINDS: tuple[Kind, ...] = tuple(
         ("overrides a rule of another stage", key("overrides", ["does-not-fit"], having="then"), False),
     )
 )
+
+
+seeded = partial(seeded_in_files, KINDS)
