@@ -35,7 +35,8 @@ LISTS = (
     hasty_edits,
     blind_edits,
 )
-READINGS = ("with the rules' tests", "without them")
+#: How each is looked for: once, with or without the rule's tests as its kind has it, or in both ways.
+READINGS = {1: ("",), 2: (" with the rules' tests", " without them")}
 
 
 def main() -> None:
@@ -64,13 +65,13 @@ def report(mistakes: Iterator[Seeded]) -> None:
         made[mistake.kind] += 1
         by = " ".join(f"{each.by or 'nothing':24}" for each in mistake.found)
         print(f"{by} {mistake.kind} in {mistake.where}: {mistake.found[-1].says[:110]!r}", flush=True)
-        for reading, each in zip(READINGS, mistake.found, strict=False):
+        for reading, each in zip(READINGS[len(mistake.found)], mistake.found, strict=True):
             found[reading][mistake.kind] += each.by is not None
     for reading, counts in found.items():
         missed = (f"{kind} ({counts[kind]} of {number})" for kind, number in made.items() if counts[kind] < number)
-        print(f"not all found {reading}: {', '.join(missed)}")
+        print(f"not all found{reading}: {', '.join(missed)}")
         share = 100 * counts.total() / made.total()
-        print(f"{counts.total()} of {made.total()} found {reading}: {share:.1f} %, {len(made)} kinds")
+        print(f"{counts.total()} of {made.total()} found{reading}: {share:.1f} %, {len(made)} kinds")
 
 
 if __name__ == "__main__":
