@@ -20,8 +20,8 @@ from typing import Any
 
 from whichgpu import load_advisor
 from whichgpu.engine.explain.derivation import Phrases
+from whichgpu.engine.explain.fact_changes import read_back, with_changes
 from whichgpu.engine.explain.nearest import REACHED
-from whichgpu.engine.explain.rerun import read_back, with_changes
 from whichgpu.engine.explain.whynot import why_not
 from whichgpu.engine.records.again import decide_again, recorded_facts
 

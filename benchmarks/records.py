@@ -21,6 +21,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from html import unescape
 from pathlib import Path
@@ -29,7 +30,7 @@ from typing import Any
 
 from click.testing import CliRunner
 
-from whichgpu import load_advisor
+from whichgpu import Advisor, load_advisor
 from whichgpu.cli.main import whichgpu
 from whichgpu.engine.core import InputError
 from whichgpu.engine.explain.auditing import check_complete, check_true_then
@@ -37,7 +38,7 @@ from whichgpu.engine.records.canonical import sha256_of
 from whichgpu.engine.records.keyring import Keyring
 from whichgpu.engine.records.reading import read_saved
 from whichgpu.engine.records.register import Register
-from whichgpu.engine.records.signing import new_key, open_key
+from whichgpu.engine.records.signing import PublicKey, new_key, open_key
 from whichgpu.engine.records.statement import Asked, id_of, make_statement, record_text, respelt
 
 
@@ -47,6 +48,8 @@ MOMENT = datetime(2026, 6, 1, tzinfo=UTC)
 WRITERS, EACH = 10, 5
 #: Of these nothing but a signature can tell: they state what was asked, and by what program.
 NOT_DERIVED = ("inputs", "meta", "versions", "revision")
+#: What was changed, and the record with that change.
+Forgery = tuple[str, bytes]
 
 
 def leaf(value: Any, chance: random.Random) -> tuple[Any, Any]:
@@ -145,6 +148,59 @@ def register_under_load(texts: list[str], folder: Path) -> list[str]:
     return [*Register(file).faults(), *(f"{name} was reported as kept and is not" for name in lost)]
 
 
+def forgeries(record: dict[str, Any], options: argparse.Namespace, chance: random.Random) -> Iterator[Forgery]:
+    """Changes of a signed record: single bytes, values with every checksum made anew, and the signature."""
+    raw, parts = respelt(record).encode(), sorted(record["statement"].keys() - {"id"})
+    for _ in range(options.bytes):
+        place = chance.randrange(len(raw))
+        other = chance.choice([byte for byte in range(256) if byte != raw[place]])
+        yield f"byte {place}", raw[:place] + bytes([other]) + raw[place + 1 :]
+    for number in range(options.tampers):
+        forged, what = tampered(record, parts[number % len(parts)], chance)
+        yield what, forged.encode()
+    yield "the signature taken off", respelt({**record, "signature": None}).encode()
+    yield "signed by a stranger", stranger(record["statement"]).encode()
+
+
+def passing(forged: Iterable[Forgery], public: PublicKey) -> tuple[list[str], Counter[str]]:
+    """The forgeries that pass as authentic or are shown without their mark, and how far each was believed."""
+    passed, states, trusted = list[str](), Counter[str](), {public.id: public}
+    with TemporaryDirectory() as folder:
+        Keyring(Path(folder) / "whichgpu" / "keys").trust(public.to_text(), "bench")
+        for number, (what, raw) in enumerate(forged):
+            state, mark = standing_of(raw, trusted)
+            states[state] += 1
+            passed += [what] if state == "signed" else []
+            hidden = state in {"altered", "refused"}
+            if (not hidden or number % 20 == 0) and shows_unmarked(raw, "" if hidden else mark, Path(folder)):
+                passed.append(f"{what} is shown without its mark")
+    return passed, states
+
+
+def holding(record: dict[str, Any], tampers: int, advisor: Advisor, chance: random.Random) -> list[str]:
+    """Changes of an unsigned record that hold when it is decided again by what it carries."""
+    unsigned, missed = {**record, "signature": None}, []
+    derived = [part for part in sorted(record["statement"].keys() - {"id"}) if part not in NOT_DERIVED]
+    for number in range(tampers):
+        forged, what = tampered(unsigned, derived[number % len(derived)], chance)
+        try:
+            saved = read_saved(forged, "r.json")
+        except InputError:
+            continue
+        if check_complete(saved).holds and check_true_then(saved, advisor).holds:
+            missed.append(what)
+    return missed
+
+
+def small_records(statement: dict[str, Any]) -> Iterator[str]:
+    """A short record for every turn of every writer."""
+    for number in range(WRITERS * EACH):
+        small = {**statement, "meta": {"ticket": f"T-{number}"}, "data": {"knowledge": {}, "layers": [], "offers": {}}}
+        small["answer"] = {**statement["answer"], "trace": []}
+        small["id"] = id_of(small)
+        yield record_text(small, None)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, amount in (("bytes", 200), ("tampers", 60), ("again", 6), ("seed", 1)):
@@ -153,56 +209,19 @@ def main() -> int:
     chance, started = random.Random(options.seed), time.process_time()
     advisor = load_advisor(tests=False)
     key = open_key(new_key("bench", None)[0], "bench", None)
-    trusted = {key.public.id: key.public}
     decision = advisor.decide(FACTS, decided_at=MOMENT)
     statement = make_statement(decision, decision.to_dict(), Asked("w.yaml", b"x", (), {"ticket": "T-1"}))
     text = record_text(statement, key.sign(sha256_of(statement), statement["id"]))
-    raw, passed = text.encode(), []
-    print(f"a record of {len(raw):,} bytes, {len(gzip.compress(raw, 9)):,} packed; {standing_of(raw, trusted)[0]}")
-    forgeries = []
-    for _ in range(options.bytes):
-        place = chance.randrange(len(raw))
-        other = chance.choice([byte for byte in range(256) if byte != raw[place]])
-        forgeries.append((f"byte {place}", raw[:place] + bytes([other]) + raw[place + 1 :]))
-    record = json.loads(text)
-    parts = sorted(statement.keys() - {"id"})
-    for number in range(options.tampers):
-        forged, what = tampered(record, parts[number % len(parts)], chance)
-        forgeries.append((what, forged.encode()))
-    forgeries.append(("the signature taken off", respelt({**record, "signature": None}).encode()))
-    forgeries.append(("signed by a stranger", stranger(statement).encode()))
-    states: Counter[str] = Counter()
-    with TemporaryDirectory() as folder:
-        Keyring(Path(folder) / "whichgpu" / "keys").trust(key.public.to_text(), "bench")
-        for number, (what, forged) in enumerate(forgeries):
-            state, mark = standing_of(forged, trusted)
-            states[state] += 1
-            passed += [what] if state == "signed" else []
-            hidden = state in {"altered", "refused"}
-            if (not hidden or number % 20 == 0) and shows_unmarked(forged, "" if hidden else mark, Path(folder)):
-                passed.append(f"{what} is shown without its mark")
+    raw, record = text.encode(), json.loads(text)
+    standing, _ = standing_of(raw, {key.public.id: key.public})
+    print(f"a record of {len(raw):,} bytes, {len(gzip.compress(raw, 9)):,} packed; {standing}")
+    passed, states = passing(forgeries(record, options, chance), key.public)
     print(f"{options.bytes} bytes, {options.tampers} tampers and 2 signatures of a signed record: {dict(states)}")
     print(f"{len(passed)} pass as authentic, or are shown without their mark")
-    unsigned = {**record, "signature": None}
-    derived = [part for part in parts if part not in NOT_DERIVED]
-    missed = []
-    for number in range(options.again):
-        forged, what = tampered(unsigned, derived[number % len(derived)], chance)
-        try:
-            saved = read_saved(forged, "r.json")
-        except InputError:
-            continue
-        if check_complete(saved).holds and check_true_then(saved, advisor).holds:
-            missed.append(what)
+    missed = holding(record, options.again, advisor, chance)
     print(f"{options.again} tampers of an unsigned record, decided again: {len(missed)} hold")
-    texts = []
-    for number in range(WRITERS * EACH):
-        small = {**statement, "meta": {"ticket": f"T-{number}"}, "data": {"knowledge": {}, "layers": [], "offers": {}}}
-        small["answer"] = {**statement["answer"], "trace": []}
-        small["id"] = id_of(small)
-        texts.append(record_text(small, None))
     with TemporaryDirectory() as folder:
-        faults = register_under_load(texts, Path(folder))
+        faults = register_under_load(list(small_records(statement)), Path(folder))
     print(f"a register with {WRITERS} writers, one of them killed: {len(faults)} faults")
     for line in (*passed, *missed, *faults):
         print(f"  {line}")

@@ -11,7 +11,6 @@ from whichgpu.cli import completing
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-Decorator = Callable[[Function], Function]
 
 
 set_option = click.option(

@@ -89,6 +89,11 @@ def emit_blocks(
     return (paged and not plain and show_paged(text)) or emit(text)
 
 
+def emit_as(form: str, value: Any, blocks: Iterable[Block]) -> bool:
+    """The value as ``json``, or the page that says the same as ``text`` or ``markdown``."""
+    return emit_json(value) if form == "json" else emit_blocks(blocks, form)
+
+
 def emit_csv(headers: Iterable[str], rows: Iterable[Iterable[object]]) -> bool:
     """A table for spreadsheets and programs."""
     import csv  # noqa: PLC0415 - few commands write any.

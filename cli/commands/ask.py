@@ -123,7 +123,7 @@ def _interview(
     names = names_of(advisor)
     interviewer.decide(state)  # Facts that contradict the catalogue are refused before anything is asked.
     talk = _Talk(advisor, plain=plain, to_stderr=form != "text")
-    dialogue = Dialogue(interviewer, names, saved, talk.ask_line, talk.show)
+    dialogue = Dialogue(interviewer=interviewer, names=names, session=saved, ask_line=talk.ask_line, show=talk.show)
     if isinstance(interviewer.next_question(state), Question):
         if not sys.stdin.isatty() and talk.is_at_end():
             raise _nothing_to_read(interviewer, state)

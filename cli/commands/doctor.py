@@ -25,10 +25,7 @@ def doctor(form: str, rules: tuple[str, ...], builtin: bool) -> int:
     """Say which engine fires the rules and why, with versions, digests and the age of the prices."""
     advisor = load(rules, builtin=builtin, tests=False)
     report = {"python": python_version(), "packages": installed(), **health(advisor, now().date())}
-    if form == "json":
-        output.emit_json(report)
-    else:
-        output.emit_blocks(health_blocks(report), form)
+    output.emit_as(form, report, health_blocks(report))
     return 0
 
 

@@ -10,7 +10,6 @@ from msgspec import to_builtins
 from whichgpu.cli import completing, output
 from whichgpu.cli.layers import load_facts
 from whichgpu.cli.options import layers_option, output_format
-from whichgpu.cli.render.blocks import Block
 from whichgpu.cli.render.facts import fact_list, fact_page
 from whichgpu.engine.core import InputError, Problem
 from whichgpu.engine.rules import FactDef, Vocabulary
@@ -26,18 +25,12 @@ def facts(*, name: str | None, form: str, derived: bool, rules: tuple[str, ...])
     vocabulary = load_facts(rules)
     if name:
         fact = _found(vocabulary, name)
-        return _show(_plain(fact), fact_page(fact), form)
+        output.emit_as(form, _plain(fact), fact_page(fact))
+        return 0
     listed = [
         fact for fact in vocabulary.facts.values() if derived or (fact.role == "input" and fact.scope == "workload")
     ]
-    return _show([_plain(fact) for fact in listed], fact_list(listed), form)
-
-
-def _show(value: Any, blocks: list[Block], form: str) -> int:
-    if form == "json":
-        output.emit_json(value)
-    else:
-        output.emit_blocks(blocks, form)
+    output.emit_as(form, [_plain(fact) for fact in listed], fact_list(listed))
     return 0
 
 

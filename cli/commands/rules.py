@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import click
 
@@ -11,7 +11,6 @@ from whichgpu.cli import output
 from whichgpu.cli.advisor import load, now
 from whichgpu.cli.guidecover import guide_blocks, guide_cover, update_manifest
 from whichgpu.cli.options import output_format, rules_options
-from whichgpu.cli.render.blocks import Block
 from whichgpu.cli.render.layers import layer_blocks, layer_changes
 from whichgpu.cli.render.rules import cover_blocks, rule_list
 from whichgpu.cli.render.ruletests import coverage_blocks
@@ -93,12 +92,14 @@ def list_rules(
     """List the rules by topic, or what the layers changed."""
     advisor = load(rules, builtin=builtin)
     if changed:
-        return _show(layer_changes(advisor), layer_blocks(advisor), form)
+        output.emit_as(form, layer_changes(advisor), layer_blocks(advisor))
+        return 0
     rulebook = advisor.rulebook
     if topic:
         _check_topic(rulebook, topic)
     found = [rule for rule in rulebook.rules if stage in (None, rule.stage) and topic in (None, rule.topic)]
-    return _show([brief_rule(rule) for rule in found], rule_list(found), form)
+    output.emit_as(form, [brief_rule(rule) for rule in found], rule_list(found))
+    return 0
 
 
 @rules.command()
@@ -113,18 +114,11 @@ def cover(*, guides: bool, update: bool, form: str, rules: tuple[str, ...], buil
         output.emit(update_manifest(advisor))
     if guides or update:
         by_guide = guide_cover(advisor)
-        _show(by_guide, guide_blocks(by_guide), form)
+        output.emit_as(form, by_guide, guide_blocks(by_guide))
         return FOUND_WANTING if by_guide["faults"] else 0
     report = cover_of(advisor, now())
     tested = coverage_of_tests(advisor.rulebook, RuleTestFacts(advisor).facts_for)
-    return _show(report | {"tests": tested.to_dict()}, [*cover_blocks(report), *coverage_blocks(tested)], form)
-
-
-def _show(value: Any, blocks: list[Block], form: str) -> int:
-    if form == "json":
-        output.emit_json(value)
-    else:
-        output.emit_blocks(blocks, form)
+    output.emit_as(form, report | {"tests": tested.to_dict()}, [*cover_blocks(report), *coverage_blocks(tested)])
     return 0
 
 

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from msgspec.structs import replace
 
 from whichgpu.cli import output
-from whichgpu.cli.interview import wording
-from whichgpu.cli.interview.replies import Steer, answer_to, on_one_line, steering, understood
-from whichgpu.cli.interview.session import Session
+from whichgpu.cli.interview import standing, wording
+from whichgpu.cli.interview.answer_taking import AnswerTaking
+from whichgpu.cli.interview.replies import Steer, steering
 from whichgpu.cli.interview.wishes import WISHES
-from whichgpu.cli.render.blocks import Block, Paragraph
-from whichgpu.cli.render.figures import value_text
-from whichgpu.cli.render.names import Names
+from whichgpu.cli.render.blocks import Paragraph
 from whichgpu.cli.template import workload_text
-from whichgpu.engine.core import InputError, Problem, Value
-from whichgpu.engine.interview import Done, Interviewer, Origin, Question, State, effects_of, waiting_for
+from whichgpu.engine.core import InputError, Problem
+from whichgpu.engine.interview import Done, Question, State, effects_of, waiting_for
 from whichgpu.engine.rules import FactDef
 
 
@@ -40,20 +37,13 @@ class StoppedError(Exception):
         self.question = question
 
 
-@dataclass
-class Dialogue:
+@dataclass(kw_only=True)
+class Dialogue(AnswerTaking):
     """One interview with one person, through two ports: a line in, blocks out."""
 
-    interviewer: Interviewer
-    names: Names
-    session: Session
     ask_line: AskLine
-    show: Callable[[Iterable[Block]], None]
-    state: State = field(default_factory=State)
     again: str | None = None  # a fact to ask again, out of turn
     ended: Done | None = None  # where the person asked for the answer before the questions ended
-    offered: bool = False  # whether it was said that the answer may be taken
-    unsaid: bool = False  # whether it is still to be said how sure the answer is
 
     def wishes(self, state: State) -> State:
         """Ask for the five wishes, each of which Enter leaves open.
@@ -86,11 +76,11 @@ class Dialogue:
             if steer is not None and steer.word == "back" and place:
                 before = WISHES[place - 1].facts
                 kept = tuple(answer for answer in self.state.answers if answer.fact not in before)
-                self._keep(replace(self.state, answers=kept), standing=False)
+                self.keep(replace(self.state, answers=kept), standing=False)
                 return place - 1
             if steer is not None:
                 self._steer(steer, question)
-            elif self._take(fact, line, "stated", standing=False, such_as=wish.such_as):
+            elif self.take(fact, line, "stated", standing=False, such_as=wish.such_as):
                 return place + 1
 
     def run(self, state: State) -> tuple[State, Done]:
@@ -121,104 +111,31 @@ class Dialogue:
         """Put one question until it is answered, put off, or left."""
         facts = [answer.fact for answer in self.state.answers]
         number = facts.index(question.fact.name) if question.fact.name in facts else len(facts)
-        usual = self._usual(question.fact)
+        usual = self.usual(question.fact)
         if question.together:
-            usuals = [self._usual(fact) for fact in (question.fact, *question.together)]
+            usuals = [self.usual(fact) for fact in (question.fact, *question.together)]
             self.show(wording.line_blocks(question, number + 1, usuals))
         else:
             self.show(wording.question_blocks(question, number + 1, usual))
-        self._say_sure()
+        self.say_sure()
         while True:
             line = self.ask_line(question.fact)
             if line is None:
                 raise StoppedError("end of input", self.state, question)
             steer = steering(line)
             if question.together and (steer is None or steer.word in {"unknown", "skip"}):
-                if self._take_line(question, line):
+                if self.take_line(question, line):
                     return
             elif steer is None and not line.strip() and usual is not None:
-                self._keep(self.state.answer(question.fact.name, usual, "", "usual"))
+                self.keep(self.state.answer(question.fact.name, usual, "", "usual"))
                 return
             elif steer is None and not line.strip():
                 self.show([Paragraph("Write an answer, unknown, or ? for help.")])
             elif steer is None:
-                if self._take(question.fact, line, "asked"):
+                if self.take(question.fact, line, "asked"):
                     return
             elif self._steer(steer, question):
                 return
-
-    def _take_line(self, question: Question, line: str) -> bool:
-        """Take the answers of a line to several facts, one for each as far as it goes. False where one was wrong.
-
-        Enter takes what is usual. What the line leaves out is asked on its own.
-        """
-        state, notes = self.state, list[str]()
-        parts = on_one_line(line)
-        for place, fact in enumerate((question.fact, *question.together)):
-            part = parts[place] if place < len(parts) else (parts[0] if len(parts) == 1 and steering(line) else "")
-            steer = steering(part)
-            if steer is not None and steer.word == "skip":
-                state = state.skip(fact.name)
-            elif steer is not None and steer.word == "unknown":
-                state = state.answer(fact.name, None, "unknown")
-            elif part:
-                try:
-                    taken, reading = understood(fact, part, self.interviewer.advisor, self.interviewer.moment)
-                    state = state.answer(taken.name, reading.value, part)
-                    self.interviewer.decide(state)
-                except InputError as error:
-                    self.show(wording.error_blocks(error, fact))
-                    return False
-                notes += reading.notes
-            elif not line.strip() and (usual := self._usual(fact)) is not None:
-                state = state.answer(fact.name, usual, "", "usual")
-        if state == self.state:
-            self.show([Paragraph("Write an answer to each, with commas between, unknown, or ? for help.")])
-            return False
-        if notes:
-            self.show([Paragraph(f"Note: {note}.") for note in notes])
-        self._keep(state)
-        return True
-
-    def _usual(self, fact: FactDef) -> Value | None:
-        """What Enter stands for at a question: what is assumed as long as nothing is said."""
-        known = self.interviewer.decide(self.state).outcome.intake.resolved.get(fact.name)
-        return known.candidate.value if known is not None and known.candidate.origin == "assumed" else None
-
-    def _take(
-        self, fact: FactDef, line: str, origin: Origin, *, standing: bool = True, such_as: str | None = None
-    ) -> bool:
-        """Take an answer. False where it was wrong, after saying why."""
-        try:
-            taken, reading = understood(fact, line, self.interviewer.advisor, self.interviewer.moment)
-            state = self.state.answer(taken.name, reading.value, line.strip(), origin)
-            self.interviewer.decide(state)
-        except InputError as error:
-            if self._take_otherwise(fact, line, origin):
-                return True
-            self.show(wording.error_blocks(error, fact, such_as))
-            return False
-        if reading.notes:
-            self.show([Paragraph(f"Note: {note}.") for note in reading.notes])
-        self._keep(state, standing=standing)
-        return True
-
-    def _take_otherwise(self, fact: FactDef, line: str, origin: Origin) -> bool:
-        """Take an answer that says nothing of one fact as one to the fact beside it: a size where a name was asked."""
-        facts = self.interviewer.advisor.vocabulary.facts
-        if fact.otherwise is None:
-            return False
-        other = facts[fact.otherwise]
-        try:
-            value = answer_to(other, line, self.interviewer.advisor).value
-            state = self.state.answer(fact.name, None, "unknown")
-            state = state.answer(other.name, value, line.strip(), origin)
-            self.interviewer.decide(state)
-        except InputError:
-            return False
-        self.show([Paragraph(f"Taken as {other.label}: {value_text(value)}{f' {other.unit}' if other.unit else ''}.")])
-        self._keep(state)
-        return True
 
     def _steer(self, steer: Steer, question: Question) -> bool:
         """Follow a steering word. True where the question is left."""
@@ -230,7 +147,7 @@ class Dialogue:
                 rules = waiting_for(self.interviewer, self.state, fact.name)
                 wished = question.affects == "wish"  # Nothing is known yet that it could change.
                 effects = () if wished else effects_of(self.interviewer, self.state, fact.name)
-                self.show(wording.why_blocks(question, rules, effects, self.names, self._owned))
+                self.show(standing.why_blocks(question, rules, effects, self.names, self.owned))
             case "show":
                 self.show(wording.show_blocks(self.state, self.interviewer.advisor))
             case "save":
@@ -267,8 +184,8 @@ class Dialogue:
         if fact.unknown_means:
             label = fact.choice_labels.get(fact.unknown_means, fact.unknown_means)
             self.show([Paragraph(f"Then it is taken as: {label}.")])
-            return self._take(fact, fact.unknown_means, "asked")
-        self._keep(self.state.answer(fact.name, None, "unknown"))
+            return self.take(fact, fact.unknown_means, "asked")
+        self.keep(self.state.answer(fact.name, None, "unknown"))
         return True
 
     def _skip(self, fact: FactDef) -> bool:
@@ -277,7 +194,7 @@ class Dialogue:
             return False
         later = fact.name not in self.state.skipped
         self.show([Paragraph("Put off; it is asked again at the end." if later else "Then it counts as not known.")])
-        self._keep(self.state.skip(fact.name))
+        self.keep(self.state.skip(fact.name))
         return True
 
     def _back(self) -> bool:
@@ -286,7 +203,7 @@ class Dialogue:
             self.show([Paragraph("There is no answer to take back.")])
             return False
         self.again = fact
-        self._keep(state)
+        self.keep(state)
         return True
 
     def _edit(self, rest: str) -> bool:
@@ -300,7 +217,7 @@ class Dialogue:
         if value.strip():
             if steering(value) == Steer("unknown"):
                 return self._unknown(fact)
-            return self._take(fact, value, "asked")
+            return self.take(fact, value, "asked")
         self.again = name
         return True
 
@@ -320,39 +237,6 @@ class Dialogue:
             self.show([Paragraph(f"Cannot write {file}: {error.strerror or error}", "bad")])
             return
         self.show([Paragraph(f"Wrote {file}; it goes with: whichgpu recommend {file}")])
-
-    def _keep(self, state: State, *, standing: bool = True) -> None:
-        """Take over a state, keep it on disk, and say which plan is in front."""
-        self.state = state
-        self.session.keep(state)
-        if standing:
-            self.say_standing(state)
-
-    def say_standing(self, state: State) -> None:
-        """Say which plan is in front, once anything can be said; how sure that is follows the next question."""
-        self.state = state
-        outcome = self.interviewer.decide(state).outcome
-        self.unsaid = outcome.chosen is not None
-        if outcome.no_answer is not None and outcome.no_answer.kind == "facts_missing":
-            return
-        facts = self.interviewer.advisor.vocabulary.facts
-        numbers = {answer.fact: number for number, answer in enumerate(state.answers, start=1)}
-        self.show(wording.standing_blocks(outcome, self.names, facts, numbers=numbers, owned=self._owned))
-
-    def _say_sure(self) -> None:
-        """Say how sure the plan in front is, below the question: that is read while the ways are tried."""
-        if not self.unsaid:
-            return
-        self.unsaid = False
-        sure = self.interviewer.sureness(self.state)
-        offer = sure.likely and not self.offered
-        self.offered = self.offered or offer
-        left = self.interviewer.questions_left(self.state)
-        self.show(wording.sureness_blocks(sure, self.names, left=left, offer=offer))
-
-    @property
-    def _owned(self) -> Mapping[str, int]:
-        return wording.owned_cards(self.state.given, self.interviewer.advisor)
 
     def _offer(self, done: Done) -> bool:
         """Let wishes and rarer facts be stated. True where the answer is wanted."""
@@ -392,4 +276,4 @@ class Dialogue:
         elif not value.strip():
             self.again = fact.name
         else:
-            self._take(fact, value, "stated")
+            self.take(fact, value, "stated")

@@ -63,7 +63,6 @@ from .on_demand import OnDemand as OnDemand, RecordsOnDemand as RecordsOnDemand
 from .parameters import (
     KnowledgeInUse as KnowledgeInUse,
     Parameter as Parameter,
-    ParametersFile as ParametersFile,
     kept_in_use as kept_in_use,
     knowledge_in_use as knowledge_in_use,
     use_knowledge as use_knowledge,

@@ -36,12 +36,6 @@ class Parameter(FrozenModel):
     sources: tuple[str, ...]
 
 
-class ParametersFile(FrozenModel):
-    """Everything in ``knowledge/parameters.yaml``."""
-
-    parameters: dict[str, Parameter]
-
-
 class KnowledgeInUse:
     """A knowledge folder with layers over it. What is read of it is kept here, so that two of them never mix."""
 

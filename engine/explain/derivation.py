@@ -132,41 +132,13 @@ class StepBuilder:
         return self.fact(str(item["fact"]), item["value"], source, condition)
 
 
-#: What the facts of a plan that stand together in one entry were each made from.
-_MADE_FROM = {
-    "memory.": ("needed", "per_gpu", "allocated", "low_gb", "high_gb", "headroom", "fits", "smallest_fit", "available"),
-    "cost.": ("usd_", "provider", "cost_vs"),
-    "speed.": (
-        "tokens_per",
-        "samples_per",
-        "_ms",
-        "qps",
-        "concurrency",
-        "in_flight",
-        "utilization",
-        "overloaded",
-        "hours",
-        "meets_target",
-        "speed_vs",
-    ),
-}
-
-
 def narrowed(entry: TraceEntry, fact: str | None) -> list[Mapping[str, Any]]:
-    """The inputs of one fact of an entry that gives several: memory from memory, cost from cost."""
+    """The inputs of one fact of an entry that gives several: of a figure that it repeats, that alone."""
     matched: list[Mapping[str, Any]] = list(entry["matched"])
     if fact is None or entry.get("calculator") != "plans":
         return matched
-    wanted = [prefix for prefix, parts in _MADE_FROM.items() if any(part in fact for part in parts)]
-    families = tuple(_MADE_FROM)
-    own = [item for item in matched if str(item["fact"]).startswith(tuple(wanted))] if wanted else []
-    rest = [item for item in matched if not str(item["fact"]).startswith(families)]
-    if wanted != ["memory."]:
-        rest = [item for item in rest if item["fact"] != "gpu.usable_gb"]
-    if "power" not in fact:
-        rest = [item for item in rest if item["fact"] != "gpu.tdp_w"]
-    exact = [item for item in own if str(item["fact"]).partition(".")[2] == fact.partition(".")[2]]
-    return [*(exact or own), *rest] if own else rest
+    own = [item for item in matched if str(item["fact"]).partition(".")[2] == fact.partition(".")[2]]
+    return own or matched
 
 
 def cut_at(step: Step, depth: int) -> Step:

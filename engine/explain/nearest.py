@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from whichgpu.engine.advisor import Judged, Outcome, Probed, loss_of
-from whichgpu.engine.explain.influencing_facts import InfluencingFacts, best_of, judged_of
+from whichgpu.engine.advisor import Outcome
+from whichgpu.engine.explain.fact_changes import FactChange, between, is_number, probes, spread_out
+from whichgpu.engine.explain.gap import REJECTED, Judgement, gap
+from whichgpu.engine.explain.influencing_facts import InfluencingFacts, best_of
 from whichgpu.engine.explain.plan_figures import plan_figures
-from whichgpu.engine.explain.rerun import (
-    FactChange,
-    OutOfDecisionsError,
-    WhatIfSearch,
-    between,
-    is_number,
-    probes,
-    spread_out,
-)
+from whichgpu.engine.explain.what_if import OutOfDecisionsError, WhatIfSearch
 from whichgpu.engine.rules import FactDef
 
 
@@ -38,17 +31,6 @@ _ENOUGH = 3
 _PAIRED = 8
 #: More than it takes from one end of any range to a step beside the other, at three digits.
 _BISECTIONS = 30
-#: The gap of a GPU that no rule lets through: beyond any other.
-_REJECTED = 1000.0
-#: What each lower place of a tier adds, being beaten in cost and speed, and lying outside the share of the best merit:
-#: each more than all that come after it, and points, add up to.
-_PLACES = (480.0, 240.0, 120.0, 60.0)
-_BEATEN = 30.0
-_OUTSIDE = 15.0
-
-
-#: What says which plans there are, and which is chosen.
-Judgement = Outcome | Probed
 
 
 class Nearest(Struct, frozen=True):
@@ -234,7 +216,7 @@ def _try_pairs(search: _NearestSearch, base: Outcome | None, goals: list[Goal], 
         if search.gaps[change] < start - 1e-9 or (change.fact in first and search.gaps[change] < start + 1e-9):
             best.setdefault(change.fact, change)
     leading = sorted(best.values(), key=lambda change: change.fact not in first)[:_PAIRED]
-    rest = [change for change in by_gap if search.gaps[change] < _REJECTED and change not in leading]
+    rest = [change for change in by_gap if search.gaps[change] < REJECTED and change not in leading]
     pairs = [*itertools.combinations(leading, 2), *itertools.product(leading[:3], rest[:10])]
 
     def order(pair: tuple[FactChange, FactChange]) -> tuple[bool, float, float]:
@@ -250,47 +232,6 @@ def _try_pairs(search: _NearestSearch, base: Outcome | None, goals: list[Goal], 
             search.found[goal].append(nearest)
             for position in (0, 1):
                 search.found[goal][-1] = _brought_nearer(search, search.found[goal][-1], position)
-
-
-def gap(outcome: Judgement | None, gpus: frozenset[str]) -> float:
-    """How far a GPU is from being the answer, by its nearest plan; beyond all where no plan of it survives.
-
-    What counts first weighs most: a limit that cannot be checked, then being a last choice, then the cards and counts
-    of guides, then a plan that beats it in cost and speed, then the objective, then points.
-    """
-    if outcome is None or outcome.round is None:
-        return 2 * _REJECTED
-    own = list(judged_of(outcome.round, gpus))
-    if not own or outcome.chosen is None:
-        places = (place for place, gpu in enumerate(outcome.round.rejected.gpus) if gpu.id in gpus)
-        rules = [len(outcome.round.rejected_by[place]) for place in places]
-        return _REJECTED + min(rules, default=_REJECTED)
-    if outcome.chosen in own:
-        return 0.0
-    return min(_behind(entry, outcome.chosen, outcome.round.judged) for entry in own)
-
-
-def _behind(entry: Judged, chosen: Judged, judged: Sequence[Judged]) -> float:
-    """How far a plan that no rule rejects is behind the answer."""
-    loss = loss_of(entry, chosen, judged)
-    if loss is None:
-        return 0.0
-    behind = max(0.0, loss.behind)
-    places = zip(_PLACES, entry.standing.tier, chosen.standing.tier, strict=True)
-    behind += sum(weight for weight, mine, its in places if mine and not its)
-    if loss.kind == "fallback":
-        behind += len(loss.rules)  # Each may wait for another fact.
-    elif loss.kind in {"dominated", "outweighed"}:
-        behind += _BEATEN + _doublings(loss.cost_ratio) + _doublings(loss.time_ratio)
-    elif loss.kind in {"larger", "room"}:
-        behind += _OUTSIDE
-    elif loss.kind in {"late", "merit"}:
-        behind += _OUTSIDE + _doublings(loss.merit_ratio)
-    return behind
-
-
-def _doublings(ratio: float | None) -> float:
-    return math.log2(ratio) if ratio and ratio > 0 else 0.0
 
 
 def fitting_plan(outcome: Judgement, gpus: frozenset[str]) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from whichgpu.engine.advisor import Advisor, Outcome
 from whichgpu.engine.core import Facts
-from whichgpu.engine.explain.rerun import is_number
+from whichgpu.engine.explain.fact_changes import is_number
 from whichgpu.engine.rules import Compare, Expr, FactRef, Rule, evaluate, facts_read, leaves
 
 

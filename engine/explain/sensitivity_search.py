@@ -11,18 +11,9 @@ from msgspec.structs import replace
 
 from whichgpu.engine.advisor import Advisor, Outcome
 from whichgpu.engine.core import Value
+from whichgpu.engine.explain.fact_changes import FactChange, between, is_number, probes, side_of, spread_out, valid
 from whichgpu.engine.explain.plan_figures import plan_figures
-from whichgpu.engine.explain.rerun import (
-    FactChange,
-    OutOfDecisionsError,
-    WhatIfSearch,
-    between,
-    is_number,
-    probes,
-    side_of,
-    spread_out,
-    valid,
-)
+from whichgpu.engine.explain.what_if import OutOfDecisionsError, WhatIfSearch
 from whichgpu.engine.interview import Answered, answered
 from whichgpu.engine.records import recorded_facts, recorded_moment, unstated_objective
 from whichgpu.engine.rules import FactDef

@@ -6,43 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from whichgpu.engine.advisor import better_words, ratio_words
 from whichgpu.engine.core import InputError, Problem, nearest_words
 from whichgpu.engine.explain.derivation import Phrases, Step, StepBuilder, to_dict
 from whichgpu.engine.explain.differences import shown
-from whichgpu.engine.explain.evidence import Evidence, TraceEntry, plan_id
+from whichgpu.engine.explain.evidence import Evidence, TraceEntry
+from whichgpu.engine.explain.plan_steps import PlanSteps, points_of
 
 
 __all__ = ["Explainer", "Step", "to_dict"]
 
-#: Why a plan stands below the answer, whatever its points.
-_BELOW_FOR = {
-    "unverified": "a stated limit cannot be checked for it, so plans that were checked come first",
-    "fallback": "chosen only where nothing else does the work",
-    "guide_cards": "a guide names other cards for the case, and no objective is stated",
-    "guide_counts": "a guide names another number of GPUs for the case, and no objective is stated",
-    "larger": "it is larger than the work that is stated calls for",
-    "late": "its answers come later than people tolerate, which counts as costlier",
-    "room": "it only just meets the stated targets, and another plan meets them with room for little more",
-}
 #: Conclusions that have a word of their own.
 TOPICS = ("recommendation", "gpu", "count", "memory", "speed", "cost", "score", "procurement", "power")
-_PLAN_FACTS = {
-    "memory": ("plan.per_gpu_gb",),
-    "cost": (
-        "plan.usd_per_hour",
-        "plan.usd_per_month",
-        "plan.usd_per_run",
-        "plan.usd_per_1m_tokens",
-        "plan.usd_per_1k_samples",
-        "plan.rented_usd_per_hour",
-    ),
-    "power": ("plan.power_w",),
-    "speed": tuple(
-        f"speed.{name}"
-        for name in ("tokens_per_s", "samples_per_s", "ttft_ms", "tpot_ms", "latency_ms", "hours", "qps")
-    ),
-}
 
 
 @dataclass(slots=True)
@@ -53,6 +27,18 @@ class Explainer:
     phrases: Phrases
     gpu_names: Mapping[str, str]
     _builder: StepBuilder = field(init=False)  # of the present answer
+    _plans: PlanSteps = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
+        self._builder = StepBuilder(self.evidence, self.phrases)
+        self._plans = PlanSteps(self.evidence, self.phrases, self.gpu_names, self._builder)
+
+    def standing(self, plan: Mapping[str, Any]) -> str:
+        """Why a plan that does the work is not the answer."""
+        return self._plans.standing(plan)
 
     def why(self, what: str = "recommendation") -> Step:
         """The derivation of a topic, a fact, a GPU, a rule or a code.
@@ -60,15 +46,16 @@ class Explainer:
         Raises:
             InputError: the decision knows nothing of that name.
         """
-        self._builder = StepBuilder(self.evidence, self.phrases)
+        self._begin()
         word = what.strip()
         if word in TOPICS:
             return self._topic(word)
         name = self.phrases.vocabulary.resolve(word) or word
         if name in self.evidence.decision["facts"]:
             return self._fact(name)
-        if name.startswith(("plan.", "gpu.")) and (steps := self._known((name,), self.evidence.chosen or "workload")):
-            return steps[0]
+        if name.startswith(("plan.", "gpu.")):
+            for step in self._plans.known((name,), self.evidence.chosen or "workload"):
+                return step
         answer = self._rule(word) or self._gpu(word) or self._code(word) or self._unknown_fact(name)
         if answer is None:
             raise self._no_such(what)
@@ -86,97 +73,12 @@ class Explainer:
             return self._no_recommendation()
         match word:
             case "recommendation" | "gpu":
-                return self._plan(plan)
+                return self._plans.plan(plan)
             case "score":
-                return self._score(plan)
+                return self._plans.score(plan)
             case "count":
-                return self._count(plan)
-        says = "power draw" if word == "power" else word
-        return Step(f"{says} of {self._name(plan)}", "conclusion", steps=self._known(_PLAN_FACTS[word], plan_id(plan)))
-
-    def _plan(self, plan: Mapping[str, Any]) -> Step:
-        scope = plan_id(plan)
-        chosen = scope == self.evidence.chosen
-        says = f"{self._name(plan)} is recommended" if chosen else f"{self._name(plan)}: {self.standing(plan)}"
-        steps = [*self._stands_in(plan), self._score(plan), self._count(plan)]
-        cost = self._known(("plan.usd_per_hour",), scope)
-        speed = self._known(("speed.tokens_per_s", "speed.samples_per_s", "speed.hours"), scope)
-        steps += [*speed[:1], *cost, *(self._passed_over() if chosen else ())]
-        others = self.evidence.decision["alternatives"] if chosen else ()
-        if others and others[0]["score"] is not None:
-            steps.append(Step(f"next best: {self._name(others[0])}, {self.standing(others[0])}", "conclusion"))
-        return Step(says, "conclusion", steps=tuple(steps))
-
-    def _stands_in(self, plan: Mapping[str, Any]) -> tuple[Step, ...]:
-        """The plan that guides and evidence put first, where the recommended one beats it."""
-        first = plan.get("stands_in_for")
-        if not first:
-            return ()
-        says = (
-            f"it stands in for {self._name(first)}, which the guides and the evidence put first: "
-            f"nothing that is stated sets it below that plan, and it is {better_words(first)}"
-        )
-        whole = self.evidence.plans.get(first["id"])
-        return (Step(says, "conclusion", steps=(self._score(whole),) if whole else ()),)
-
-    def _passed_over(self) -> tuple[Step, ...]:
-        """The plans that cost less and are faster than the answer, with what decided against each, at what price."""
-        steps = []
-        for entry in self.evidence.decision["recommendation"].get("chosen_over") or ():
-            cost, pace = entry["cost_ratio"], entry["speed_ratio"]
-            if cost and pace and cost < 1 < pace:
-                better = f"{ratio_words(cost, of_cost=True)} and {ratio_words(pace, of_cost=False)}"
-                price = f"that makes the work {ratio_words(1 / cost, of_cost=True)}"
-                says = f"not {self._name(entry)}, {better}: {_passed_over_for(entry)}; {price}"
-                steps.append(Step(says, "conclusion"))
-        return tuple(steps)
-
-    def _ground(self, plan: str | None) -> str | None:
-        """What decided for the answer and against a plan that would have been better; None of others."""
-        over = self.evidence.decision["recommendation"].get("chosen_over") or ()
-        return next((_passed_over_for(entry) for entry in over if entry["id"] == plan), None)
-
-    def standing(self, plan: Mapping[str, Any]) -> str:
-        """Why a plan that does the work is not the answer."""
-        best = self.evidence.decision["recommendation"]
-        if best is None or plan["score"] is None or best["score"] is None:
-            return "judged because it was named"
-        lost_at = plan.get("below_for")
-        beats = {"dominated": "is cheaper and faster", "outweighed": "stands in for it"}.get(str(lost_at))
-        if beats:
-            by, ground = self.evidence.plans.get(plan.get("dominated_by", "")), self._ground(plan.get("dominated_by"))
-            better = f"{self._name(by) if by else plan.get('dominated_by', 'another plan')} {beats}"
-            return f"{better}; against that one: {ground}" if ground else better
-        if lost_at == "merit":
-            return f"too far behind the best by the stated objective, {self.evidence.decision['objective']}"
-        if lost_at in _BELOW_FOR:
-            return _BELOW_FOR[lost_at]
-        first = best.get("stands_in_for") or best
-        return f"{first['score'] - plan['score']:.2f} points behind {self._name(first)}"
-
-    def _score(self, plan: Mapping[str, Any]) -> Step:
-        entries = self.evidence.of_kind(plan_id(plan), "scored")
-        counted = [entry for entry in entries if entry["effects"].get("counted", True)]
-        score = plan["score"]
-        says = f"score of {self._name(plan)}: {'none' if score is None else f'{score:.2f} points'}"
-        return Step(says, "conclusion", steps=tuple(self._builder.entry(entry, _points(entry)) for entry in counted))
-
-    def _count(self, plan: Mapping[str, Any]) -> Step:
-        """How this many GPUs came about: why the count was planned, and that it fits."""
-        scope = plan_id(plan)
-        planned = self._known(("plan.count",), scope)
-        asking = [
-            self._builder.entry(entry, f"rule {entry['rule']} asks for counts {entry['effects']['consider_counts']}")
-            for entry in self.evidence.by_seq.values()
-            if entry["kind"] == "advised" and plan["count"] in entry["effects"].get("consider_counts", ())
-        ]
-        fits = self._known(("plan.headroom_pct", "plan.meets_target"), scope)
-        why = plan.get("why_count") or "planned"
-        return Step(f"number of GPUs: {plan['count']} ({why})", "conclusion", steps=(*planned, *asking, *fits))
-
-    def _known(self, facts: tuple[str, ...], scope: str) -> tuple[Step, ...]:
-        found = [(name, self.evidence.producer(name, scope)) for name in facts]
-        return tuple(self._builder.fact(name, by["effects"][name], by["seq"]) for name, by in found if by is not None)
+                return self._plans.count(plan)
+        return self._plans.figures(word, plan)
 
     def _no_recommendation(self) -> Step:
         missing = self.evidence.decision["no_answer"]
@@ -215,9 +117,9 @@ class Explainer:
         effects = entry["effects"]
         if entry["kind"] == "rejected":
             counts = ", ".join(map(str, effects.get("counts", ())))
-            return f"rejects {self._gpu_name(effects.get('gpu', ''))} x {counts}: {entry['because']}"
+            return f"rejects {self._plans.gpu_name(effects.get('gpu', ''))} x {counts}: {entry['because']}"
         if entry["kind"] == "scored":
-            return f"{entry['scope']}: {_points(entry)}"
+            return f"{entry['scope']}: {points_of(entry)}"
         if entry["kind"] == "advised":
             done = "; ".join(f"{key} {shown(value)}" for key, value in sorted(effects.items()))
             return f"{done} ({entry['scope']})"
@@ -229,27 +131,15 @@ class Explainer:
             return None
         steps: list[Step] = []
         for gpu in ids:
-            steps += [self._plan(plan) for plan in self.evidence.plans.values() if plan["gpu"] == gpu]
+            steps += [self._plans.plan(plan) for plan in self.evidence.plans.values() if plan["gpu"] == gpu]
             steps += [self._builder.entry(entry, self._effect(entry)) for entry in self.evidence.rejections(gpu)]
             rest = [
                 line for line in self.evidence.lines if line["gpu"] == gpu and line["id"] not in self.evidence.plans
             ]
-            steps += [self._line(line) for line in rest]
+            steps += [self._plans.line(line) for line in rest]
         if len(steps) == 1:
             return steps[0]
-        return Step(f"{self._gpu_name(word)} in this decision", "conclusion", steps=tuple(steps))
-
-    def _line(self, line: Mapping[str, Any]) -> Step:
-        """A plan that was evaluated, in a line: what became of it and its figures."""
-        split = str(line["id"]).removeprefix(f"{line['gpu']}x{line['count']}").strip("-")
-        name = f"{self._name(line)} ({split})" if split else self._name(line)
-        says = f"{name}: {line['standing']}" + (f", as {line['because']}" if line["because"] else "")
-        figures = tuple(
-            Step(self.phrases.says(f"plan.{name}", value), "figure", fact=f"plan.{name}", value=value)
-            for name, value in line["figures"].items()
-        )
-        score = () if line["score"] is None else (Step(f"score: {line['score']:.2f} points", "figure"),)
-        return Step(says, "conclusion", rule=", ".join(line["rules"]) or None, steps=(*figures, *score))
+        return Step(f"{self._plans.gpu_name(word)} in this decision", "conclusion", steps=tuple(steps))
 
     def _ids(self, word: str) -> list[str]:
         """GPU ids of the decision that a word means: an id, a family, or a name."""
@@ -289,23 +179,6 @@ class Explainer:
         message = f"this decision says nothing of {what!r}"
         fix = f"ask about {', '.join(TOPICS)}, a fact, a GPU, a rule or a code such as W-..."
         return InputError(Problem("nothing-known", message, nearest=nearest_words(what, known), fix=fix))
-
-    def _name(self, plan: Mapping[str, Any]) -> str:
-        return f"{plan['count']} x {self._gpu_name(plan['gpu'])}"
-
-    def _gpu_name(self, gpu: str) -> str:
-        return self.gpu_names.get(gpu, gpu)
-
-
-def _passed_over_for(entry: Mapping[str, Any]) -> str:
-    """What decided against a plan that the answer was chosen over, with the ground of the rule behind it."""
-    ground = entry["because"].rstrip(".")
-    return f"{_BELOW_FOR[entry['reason']]} ({ground})" if entry["reason"] in _BELOW_FOR else ground
-
-
-def _points(entry: TraceEntry) -> str:
-    points, reason = entry["effects"].get("points", 0), entry["effects"].get("reason", "")
-    return f"{points:+.2f} for {reason}" if isinstance(points, float) else f"{points:+d} for {reason}"
 
 
 def _verdict(entry: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -23,7 +23,7 @@ from whichgpu.engine.explain.derivation import Phrases, Step, StepBuilder
 from whichgpu.engine.explain.evidence import gather
 from whichgpu.engine.explain.influencing_facts import best_of, influencing_facts
 from whichgpu.engine.explain.nearest import WHY_NOT_DECISIONS, Search, nearest_changes
-from whichgpu.engine.explain.rerun import WhatIfSearch
+from whichgpu.engine.explain.what_if import WhatIfSearch
 from whichgpu.engine.plans import NOT_AVAILABLE
 from whichgpu.engine.records import decide_again, recorded_moment, unstated_objective
 
@@ -99,7 +99,6 @@ def why_not(
     outcome = again.outcome
     answer = again.to_dict()
     same = all(decision[part]["digest"] == answer[part]["digest"] for part in ("rulebook", "knowledge"))
-    builder = StepBuilder(gather(answer), phrases)
     best = best_of(outcome, gpus)
     standing = _standing(outcome, gpus, best, advisor)
     search = None
@@ -121,15 +120,17 @@ def why_not(
         plan=best.ranked.plan.id if best else None,
         behind=first.ranked.score - best.ranked.score if first and best else None,
         waterfall=_waterfall(first, best) if first and best and best not in (first, chosen) else (),
-        rejections=tuple(
-            builder.entry(entry, f"{gpu} x {', '.join(map(str, entry['effects']['counts']))}: {entry['because']}")
-            for gpu in sorted(gpus)
-            for entry in builder.evidence.rejections(gpu)
-        ),
+        rejections=tuple(_rejections(gpus, StepBuilder(gather(answer), phrases))),
         missing=best.missing if best else (),
         same_rulebook=same,
         search=search,
     )
+
+
+def _rejections(gpus: Iterable[str], builder: StepBuilder) -> Iterator[Step]:
+    for gpu in sorted(gpus):
+        for entry in builder.evidence.rejections(gpu):
+            yield builder.entry(entry, f"{gpu} x {', '.join(map(str, entry['effects']['counts']))}: {entry['because']}")
 
 
 def _standing(outcome: Outcome, gpus: frozenset[str], best: Judged | None, advisor: Advisor) -> Standing:

@@ -1,6 +1,7 @@
 from .checking import Checked as Checked, check_result as check_result
 from .compare import Difference as Difference, FleetDifference as FleetDifference, compare_results as compare_results
 from .figures import TWICE as TWICE, FleetFigures as FleetFigures, Sums as Sums, figures_of as figures_of
+from .formats import FORMS as FORMS, default_form as default_form
 from .mapping import (
     AS_WORKLOADS as AS_WORKLOADS,
     JobMap as JobMap,
@@ -12,10 +13,8 @@ from .run import Progress as Progress, run_fleet as run_fleet
 from .sources import Jobs as Jobs, open_jobs as open_jobs
 from .store import (
     FORMAT as FORMAT,
-    FORMS as FORMS,
     Manifest as Manifest,
     Store as Store,
-    default_form as default_form,
     is_result as is_result,
     read_manifest as read_manifest,
     read_parts as read_parts,

@@ -71,11 +71,6 @@ class Decided(NamedTuple):
     problem: Problem | None = None
 
 
-def problem_of(reply: Mapping[str, Any]) -> Problem:
-    """The problem in a reply that a worker gave."""
-    return msgspec.convert(reply, Problem)
-
-
 def result_columns(
     first: int, rows: int, codes: Codes, decided: list[Decided], then: Then, carried: Mapping[str, Coded]
 ) -> dict[str, Coded]:

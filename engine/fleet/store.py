@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
-import numpy as np
 from msgspec.structs import replace
 
 from whichgpu.engine.core import FrozenModel, InputError, Problem
 from whichgpu.engine.fleet.columns import Coded
-from whichgpu.engine.fleet.rows import COLUMNS, Kind
-from whichgpu.engine.fleet.sources import needed
+from whichgpu.engine.fleet.formats import READERS, WRITERS
 
 
 FORMAT = "whichgpu.fleet/1"
-#: How results are written: Parquet needs the extra ``fleet``.
-FORMS = ("parquet", "jsonl", "csv")
 _MANIFEST = "_manifest.json"
 _JOURNAL = "_decided.jsonl"
 
@@ -113,7 +107,7 @@ class Store:
         name = f"part-{len(self.manifest.parts):05d}.{self.manifest.form}"
         half = self.folder / f".{name}.{os.getpid()}"
         try:
-            _WRITERS[self.manifest.form](half, columns, rows)
+            WRITERS[self.manifest.form](half, columns, rows)
             size = half.stat().st_size
             half.replace(self.folder / name)
             status, code = columns["status"].items(), columns["error_code"].items()
@@ -192,7 +186,7 @@ def read_parts(folder: Path, manifest: Manifest, names: Sequence[str]) -> Iterat
     for part in manifest.parts:
         path = folder / part.name
         try:
-            yield _READERS[manifest.form](path, names), part.rows
+            yield READERS[manifest.form](path, names), part.rows
         except (OSError, ValueError) as error:
             raise InputError(Problem("unreadable", f"{path} cannot be read: {error}")) from error
 
@@ -216,104 +210,7 @@ def _locked(folder: Path) -> int | None:
     return handle
 
 
-def default_form() -> str:
-    """Parquet where pyarrow is installed."""
-    try:
-        needed("pyarrow")
-    except InputError:
-        return "jsonl"
-    return "parquet"
-
-
 def unwritable(folder: Path, error: OSError) -> InputError:
     """The error where nothing more can be written: what is complete stays."""
     message = f"cannot write to {folder}: {(error.strerror or str(error)).lower()}; the parts that are complete stay"
     return InputError(Problem("unwritable", message, fix="make room and run the same command again: it goes on there"))
-
-
-def _write_parquet(path: Path, columns: Mapping[str, Coded], rows: int) -> None:
-    arrow, parquet = needed("pyarrow"), needed("pyarrow.parquet")
-    types = {
-        "whole": arrow.int64(),
-        "number": arrow.float64(),
-        "yes": arrow.bool_(),
-        "text": arrow.string(),
-        "texts": arrow.list_(arrow.string()),
-    }
-    arrays = {}
-    for name, column in columns.items():
-        values = arrow.array(column.values, types[COLUMNS.get(name, "text")])
-        arrays[name] = values.take(arrow.array(column.codes)) if rows else values[:0]
-    parquet.write_table(arrow.table(arrays), path, compression="zstd")
-
-
-def _write_lines(path: Path, columns: Mapping[str, Coded], rows: int) -> None:
-    # Each distinct value is encoded once; facts and answer are JSON already.
-    encoded = {
-        name: np.array([_json(name, value) for value in column.values], object) for name, column in columns.items()
-    }
-    parts = [(msgspec.json.encode(name) + b":", encoded[name][column.codes]) for name, column in columns.items()]
-    with path.open("wb") as stream:
-        for row in range(rows):
-            stream.write(b"{" + b",".join(key + cells[row] for key, cells in parts) + b"}\n")
-
-
-def _json(name: str, value: Any) -> bytes:
-    return str(value).encode() if name in {"facts", "answer"} and value is not None else msgspec.json.encode(value)
-
-
-def _write_csv(path: Path, columns: Mapping[str, Coded], rows: int) -> None:
-    cells = [
-        column.mapped(lambda value: " ".join(value) if isinstance(value, list) else value)
-        for column in columns.values()
-    ]
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*(column.items() for column in cells), strict=True) if rows else ())
-
-
-def _read_parquet(path: Path, names: Sequence[str]) -> dict[str, Coded]:
-    from whichgpu.engine.fleet.jobs import coded  # noqa: PLC0415 - pyarrow is an extra.
-
-    table = needed("pyarrow.parquet").read_table(path, columns=list(names))
-    return {name: coded(table.column(name)) for name in names}
-
-
-def _read_lines(path: Path, names: Sequence[str]) -> dict[str, Coded]:
-    rows = [msgspec.json.decode(line) for line in path.read_bytes().splitlines()]
-    texts = {"facts", "answer"}.intersection(names)
-
-    def cell(row: dict[str, Any], name: str) -> Any:
-        value = row.get(name)
-        return msgspec.json.encode(value).decode() if name in texts and value is not None else value
-
-    return {name: Coded.of(cell(row, name) for row in rows) for name in names}
-
-
-def _read_csv(path: Path, names: Sequence[str]) -> dict[str, Coded]:
-    with path.open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    return {name: Coded.of(_typed(row.get(name), COLUMNS.get(name, "text")) for row in rows) for name in names}
-
-
-def _typed(cell: str | None, kind: Kind) -> Any:
-    if not cell:
-        return [] if kind == "texts" else None
-    if kind == "texts":
-        return cell.split(" ")
-    if kind == "yes":
-        return cell == "True"
-    return cell if kind == "text" else float(cell) if kind == "number" else int(cell)
-
-
-_WRITERS: dict[str, Callable[[Path, Mapping[str, Coded], int], None]] = {
-    "parquet": _write_parquet,
-    "jsonl": _write_lines,
-    "csv": _write_csv,
-}
-_READERS: dict[str, Callable[[Path, Sequence[str]], dict[str, Coded]]] = {
-    "parquet": _read_parquet,
-    "jsonl": _read_lines,
-    "csv": _read_csv,
-}

@@ -13,7 +13,7 @@ from msgspec import Struct
 from whichgpu.engine.advisor import Advisor, Outcome
 from whichgpu.engine.core import InputError, Value
 from whichgpu.engine.interview.open_choice import OpenChoice
-from whichgpu.engine.interview.partial_plans import PlanShapes
+from whichgpu.engine.interview.plan_variations import PlanShapes
 from whichgpu.engine.interview.possible_outcomes import OpenFacts
 from whichgpu.engine.interview.rule_index import RuleIndex
 from whichgpu.engine.interview.verdict import Verdicts

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import groupby
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from whichgpu.engine.advisor import Advisor, Decision, DecisionContext, Judged, Outcome, Workload
 from whichgpu.engine.core import Value, collection_paused
+from whichgpu.engine.interview.asking_order import STAY, by_topic, pick
 from whichgpu.engine.interview.certificate import Unasked, answered, unasked_of
 from whichgpu.engine.interview.open_choice import Extra, extra_counts, open_choice_of
-from whichgpu.engine.interview.partial_plans import PlanShapes, PlanVariations
+from whichgpu.engine.interview.plan_variations import PlanShapes, PlanVariations
 from whichgpu.engine.interview.possible_outcomes import ALWAYS, NEVER, OpenFacts, truth_values_of
 from whichgpu.engine.interview.resolving import live_rules, open_facts_over
 from whichgpu.engine.interview.rule_index import RuleIndex, index_rules
@@ -22,65 +22,6 @@ from whichgpu.engine.interview.state import State
 from whichgpu.engine.interview.sureness import AnswerSamples, Sureness, usual_values
 from whichgpu.engine.interview.verdict import Verdicts, compared, verdicts_of
 from whichgpu.engine.rules import FactDef, ResolvedFacts, probing
-
-
-#: The order in which a person thinks of a job; topics that the vocabulary adds follow by name.
-TOPICS = (
-    "job",
-    "model",
-    "precision",
-    "data",
-    "serving",
-    "money",
-    "rhythm",
-    "scale",
-    "software",
-    "reliability",
-    "candidates",
-    "measurements",
-)
-#: A topic that was begun goes on while it holds a question at least this much as informative as the best elsewhere.
-_STAY = 0.5
-
-
-def topic_rank(fact: FactDef) -> tuple[int, str]:
-    """Where the topic of a fact stands."""
-    return (TOPICS.index(fact.topic) if fact.topic in TOPICS else len(TOPICS), fact.topic)
-
-
-def by_topic(names: Sequence[str], facts: Mapping[str, FactDef], *, last: Sequence[str] = ()) -> list[list[str]]:
-    """Facts by topic, in order; those put off make up a topic of their own at the end."""
-
-    def rank(name: str) -> tuple[int, str]:
-        return topic_rank(facts[name])
-
-    late = sorted(name for name in names if name in last)
-    ordered = sorted((name for name in names if name not in last), key=lambda name: (rank(name), name))
-    return [list(group) for _, group in groupby(ordered, rank)] + ([late] if late else [])
-
-
-def pick(weights: Mapping[str, float], rule_index: RuleIndex, state: State) -> str:
-    """The fact to ask: the weightiest, though a topic that was begun is finished first where it weighs nearly as much.
-
-    Equal weights go to what is always asked, then to what more rules read, then by topic and name.
-    """
-    facts = rule_index.advisor.vocabulary.facts
-    fresh = {name: weight for name, weight in weights.items() if name not in state.skipped} or dict(weights)
-    most = max(fresh.values())
-    asked = [answer.fact for answer in state.answers if answer.origin == "asked"]
-    topic = facts[asked[-1]].topic if asked else None
-    same = {name: w for name, w in fresh.items() if facts[name].topic == topic and w >= most * _STAY}
-    pool = same or fresh
-    return min(
-        pool,
-        key=lambda name: (
-            -round(pool[name], 6),
-            facts[name].askable != "always",
-            -rule_index.readers.get(name, 0),
-            topic_rank(facts[name]),
-            name,
-        ),
-    )
 
 
 #: Wishes that no rule reads, since ranking itself does.
@@ -231,7 +172,7 @@ class Interviewer:
         if weights and not verdicts.certain:
             asked = self._ask(weights, "verdict", view, state)
             # One answer that decides most of the verdict is asked alone: it may be all that is needed.
-            alone = weights[asked.fact.name] >= _STAY * verdicts.entropy
+            alone = weights[asked.fact.name] >= STAY * verdicts.entropy
             return replace(asked, together=()) if alone else asked
         unasked = unasked_of(self.rule_index, view.open, view.open_facts, shapes, choice, verdicts)
         return Done(unasked, self._offered(view))
@@ -241,7 +182,7 @@ class Interviewer:
         chosen = pick(view.now(weights), self.rule_index, state)
         others = tuple(sorted(name for name in weights if name != chosen))
         facts = self.advisor.vocabulary.facts
-        near = weights[chosen] * _STAY
+        near = weights[chosen] * STAY
         together = [name for name in self._known_together(chosen, view, state) if weights.get(name, 0.0) >= near]
         return Question(facts[chosen], affects, others, tuple(facts[name] for name in together))
 

@@ -69,24 +69,10 @@ def fact_columns(
         goals: that plans are judged by.
     """
     which, layouts = found.gpu, found.layouts
-    count = layouts.gpus
-    inside = ceiling(count, machines)
-    link = links.link_of(which, inside)
-    slow = np.array([word in _SLOW_LINKS for word in link.words], np.bool_)[link.codes]
     facts: dict[str, Column] = {
         "plan.gpu": WordColumn(which, gpus.ids),
         "plan.family": WordColumn(which, gpus.families),
-        "plan.count": _whole(count),
-        "plan.nodes": _whole(machines),
-        "plan.joined_nodes": _whole(links.nodes(which, joined)),
-        "plan.gpus_per_node": _whole(inside),
-        "plan.link": link,
-        "plan.pcie_gpus": _whole(np.where((inside > 1) & slow, count, 0)),
-        "plan.node_link": links.node_link_of(which, count),
-        "plan.tensor_parallel": _whole(layouts.tensor),
-        "plan.pipeline_parallel": _whole(layouts.pipeline),
-        "plan.data_parallel": _whole(layouts.data),
-        "plan.sharding": WordColumn(layouts.sharding, SHARDINGS),
+        **_joins(found, links, machines, joined),
         "plan.offered": yes_no(costs.origin != NONE),
         "plan.owned": yes_no(costs.origin == OWNED),
         "plan.bought": yes_no(costs.origin == PURCHASE),
@@ -95,7 +81,7 @@ def fact_columns(
     if not training:
         facts["plan.replicas"] = _whole(layouts.data)
     facts["plan.precision"] = precision
-    facts |= _memory(found, gpus, count)
+    facts |= _memory(found, gpus, layouts.gpus)
     facts |= _speed(found, goals)
     if meets_target is not None:
         facts["plan.meets_target"] = meets_target
@@ -108,6 +94,28 @@ def fact_columns(
 
 def _whole(column: Ints | Floats) -> NumberColumn:
     return NumberColumn(column.astype(np.float64), whole=True)
+
+
+def _joins(found: Found, links: LinkTable, machines: Ints, joined: Ints) -> dict[str, Column]:
+    """How many GPUs stand in how many machines, how they are linked, and how the job is split over them."""
+    which, layouts = found.gpu, found.layouts
+    count = layouts.gpus
+    inside = ceiling(count, machines)
+    link = links.link_of(which, inside)
+    slow = np.array([word in _SLOW_LINKS for word in link.words], np.bool_)[link.codes]
+    return {
+        "plan.count": _whole(count),
+        "plan.nodes": _whole(machines),
+        "plan.joined_nodes": _whole(links.nodes(which, joined)),
+        "plan.gpus_per_node": _whole(inside),
+        "plan.link": link,
+        "plan.pcie_gpus": _whole(np.where((inside > 1) & slow, count, 0)),
+        "plan.node_link": links.node_link_of(which, count),
+        "plan.tensor_parallel": _whole(layouts.tensor),
+        "plan.pipeline_parallel": _whole(layouts.pipeline),
+        "plan.data_parallel": _whole(layouts.data),
+        "plan.sharding": WordColumn(layouts.sharding, SHARDINGS),
+    }
 
 
 def _memory(found: Found, gpus: GpuTable, count: Ints) -> dict[str, Column]:

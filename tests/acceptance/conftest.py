@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from whichgpu.engine.advisor.advisor import Decision
+from whichgpu.engine.advisor.advisor import Advisor, Decision
 
 
 Case = dict[str, Any]
@@ -24,6 +24,18 @@ def load(path: Path) -> Any:
 CASES: list[Case] = [
     {**case, "workload": case["given"]} for case in load(HERE.parents[1] / "rules" / "guides" / "cases.yaml")
 ]
+
+
+def below_arithmetic(cases: Iterable[Case], answer_to: Callable[[Any], dict[str, Any]], advisor: Advisor) -> list[str]:
+    """Cases whose recommended plan has less memory than the formula of the case comes to."""
+    short = []
+    for case in cases:
+        plan = answer_to(case["workload"])["recommendation"] if "formula_vram_gb" in case else None
+        if plan is not None:
+            usable = (advisor.knowledge.gpus[plan["gpu"]].usable_gb or 0) * plan["count"]
+            if usable < case["formula_vram_gb"]:
+                short.append(f"{case['id']}: {plan['count']} x {plan['gpu']} for {case['formula_vram_gb']} GB")
+    return short
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -12,6 +12,8 @@ from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.answer.schema import schema_of
 from whichgpu.engine.authoring.testing.expectations import Expectation
 
+from .conftest import below_arithmetic
+
 
 Case = dict[str, Any]
 
@@ -45,11 +47,5 @@ def test_only_soft_cases_may_be_missed_and_each_says_why(cases: list[Case], know
 
 def test_no_case_asks_for_less_memory_than_arithmetic(cases: list[Case], advisor: Advisor, answer_to: Any) -> None:
     """What a case's formula comes to is the floor of what the recommended plan has."""
-    short = []
-    for case in cases:
-        plan = answer_to(case["workload"])["recommendation"] if "formula_vram_gb" in case else None
-        if plan is not None:
-            usable = (advisor.knowledge.gpus[plan["gpu"]].usable_gb or 0) * plan["count"]
-            if usable < case["formula_vram_gb"]:
-                short.append(f"{case['id']}: {plan['count']} x {plan['gpu']} for {case['formula_vram_gb']} GB")
+    short = below_arithmetic(cases, answer_to, advisor)
     assert not short

@@ -33,6 +33,8 @@ import yaml
 from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.authoring.testing.expectations import Expectation
 
+from .conftest import below_arithmetic
+
 
 Case = dict[str, Any]
 HERE = Path(__file__).parent
@@ -80,11 +82,5 @@ def test_no_unseen_case_gets_less_memory_than_arithmetic(
     advisor: Advisor, answer_to: Callable[[Any], dict[str, Any]]
 ) -> None:
     """What a case's formula comes to is the floor of what the recommended plan has."""
-    short = []
-    for case in UNSEEN:
-        plan = answer_to(case["workload"])["recommendation"] if "formula_vram_gb" in case else None
-        if plan is not None:
-            usable = (advisor.knowledge.gpus[plan["gpu"]].usable_gb or 0) * plan["count"]
-            if usable < case["formula_vram_gb"]:
-                short.append(f"{case['id']}: {plan['count']} x {plan['gpu']} for {case['formula_vram_gb']} GB")
+    short = below_arithmetic(UNSEEN, answer_to, advisor)
     assert not short

@@ -17,6 +17,25 @@ from whichgpu.cli.main import run
 from whichgpu.engine.advisor.advisor import shipped_advisor
 
 
+#: A layer's rule file with one rule.
+HOUSE_RULE = """\
+- id: house-rule
+  title: This house does not use small cards
+  stage: reject
+  each: plan
+  when:
+    - gpu.vram_gb < 40
+  then:
+    reject: "{gpu.name} is too small for this house"
+  because: The house decided so.
+  sources: [whichgpu-judgement]
+  status: stable
+  tests:
+    - given: {task: inference, param_count_b: 8}
+      plan: {gpu: nvidia-l4, count: 1}
+      fires: true
+    - near_miss: {gpu: nvidia-h100-80gb-sxm}
+"""
 _SAMPLES = Path(__file__).parent / "samples"
 
 

@@ -8,8 +8,9 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
+from whichgpu import Advisor
 from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.core.yaml import read_yaml_text
+from whichgpu.engine.core.yaml import plain, read_yaml_text
 
 
 Whichgpu = Callable[..., Any]
@@ -174,7 +175,7 @@ def test_schemas(whichgpu: Whichgpu) -> None:
 
 @pytest.mark.parametrize("task", ["pretraining", "inference", None])
 def test_init_writes_a_workload_that_can_be_read(
-    whichgpu: Whichgpu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, task: str | None
+    whichgpu: Whichgpu, advisor: Advisor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, task: str | None
 ) -> None:
     monkeypatch.chdir(tmp_path)
     ran = whichgpu("init", *(["--task", task] if task else []))
@@ -186,7 +187,8 @@ def test_init_writes_a_workload_that_can_be_read(
     if task == "pretraining":
         assert "ttft_slo_ms" not in text
     stated = text.replace("#task:", "task: inference").replace("#param_count_b:", "param_count_b: 8")
-    read_yaml_text(stated, "workload.yaml", error=InputError)
+    given = advisor.read(plain(read_yaml_text(stated, "workload.yaml", error=InputError))).given
+    assert given == {"task": task or "inference", "param_count_b": 8}
 
 
 def test_init_never_overwrites_unasked(whichgpu: Whichgpu, tmp_path: Path) -> None:

@@ -11,17 +11,10 @@ from whichgpu import Advisor
 from whichgpu.cli.interview.dialogue import Dialogue, StoppedError
 from whichgpu.cli.interview.replies import on_one_line, steering, understood
 from whichgpu.cli.interview.session import Session
+from whichgpu.cli.interview.standing import answer_text, owned_cards, sureness_blocks, why_blocks
 from whichgpu.cli.interview.typing_lines import names_for, typed_line
 from whichgpu.cli.interview.wishes import WISHES
-from whichgpu.cli.interview.wording import (
-    answer_text,
-    line_blocks,
-    offer_blocks,
-    owned_cards,
-    question_blocks,
-    sureness_blocks,
-    why_blocks,
-)
+from whichgpu.cli.interview.wording import line_blocks, offer_blocks, question_blocks
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.screen import Screen
 from whichgpu.cli.render.text import to_text
@@ -127,11 +120,11 @@ def test_how_sure_stands_below_the_question(advisor: Advisor, tmp_path: Path) ->
     seen: list[str] = []
     lines = iter(["inference", "quit"])
     dialogue = Dialogue(
-        Interviewer(advisor, MOMENT),
-        Names(),
-        Session(tmp_path / "s.json"),
-        lambda fact=None: next(lines),
-        lambda blocks: seen.append(to_text(blocks, Screen(100))),
+        interviewer=Interviewer(advisor, MOMENT),
+        names=Names(),
+        session=Session(tmp_path / "s.json"),
+        ask_line=lambda fact=None: next(lines),
+        show=lambda blocks: seen.append(to_text(blocks, Screen(100))),
     )
     with pytest.raises(StoppedError):
         dialogue.run(State())

@@ -13,6 +13,8 @@ from whichgpu.engine.advisor.answer.schema import schema_of, type_schema
 from whichgpu.engine.records.reading import read_saved
 from whichgpu.engine.records.record_types import SignedRecord
 
+from .conftest import HOUSE_RULE
+
 
 Whichgpu = Callable[..., Any]
 
@@ -260,30 +262,10 @@ def test_imported_prices_count(whichgpu: Whichgpu, tmp_path: Path) -> None:
     assert after["knowledge"]["digest"] != before["knowledge"]["digest"]
 
 
-EXTRA = """\
-- id: house-rule
-  title: This house does not use small cards
-  stage: reject
-  each: plan
-  when:
-    - gpu.vram_gb < 40
-  then:
-    reject: "{gpu.name} is too small for this house"
-  because: The house decided so.
-  sources: [whichgpu-judgement]
-  status: stable
-  tests:
-    - given: {task: inference, param_count_b: 8}
-      plan: {gpu: nvidia-l4, count: 1}
-      fires: true
-    - near_miss: {gpu: nvidia-h100-80gb-sxm}
-"""
-
-
 def test_a_layer_of_house_rules(whichgpu: Whichgpu, tmp_path: Path) -> None:
     folder = tmp_path / "house"
     folder.mkdir()
-    (folder / "house.yaml").write_text(EXTRA)
+    (folder / "house.yaml").write_text(HOUSE_RULE)
     answer = json.loads(whichgpu("recommend", CHAT, "--rules", str(folder), "--format", "json").out)
     assert [layer["name"] for layer in answer["rulebook"]["layers"]] == ["rules", "house"]
     assert any(entry["rule"] == "house-rule" for entry in answer["rejected"])

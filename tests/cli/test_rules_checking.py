@@ -13,26 +13,12 @@ import pytest
 from whichgpu.cli.rulewatch import stamps
 from whichgpu.engine.core import locate
 
+from .conftest import HOUSE_RULE
+
 
 Whichgpu = Callable[..., Any]
 
-RULE = """\
-- id: house-rule  # lint: allow missing-encodes: the house's own
-  title: This house does not use small cards
-  stage: reject
-  each: plan
-  when:
-    - gpu.vram_gb < 40
-  then:
-    reject: "{gpu.name} is too small for this house"
-  because: The house decided so.
-  sources: [whichgpu-judgement]
-  tests:
-    - given: {task: inference, param_count_b: 8}
-      plan: {gpu: nvidia-l4, count: 1}
-      fires: true
-    - near_miss: {gpu: nvidia-h100-80gb-sxm}
-"""
+RULE = HOUSE_RULE.replace("house-rule\n", "house-rule  # lint: allow missing-encodes: the house's own\n")
 
 SCENARIO = """\
 - id: small-chat

@@ -20,27 +20,10 @@ from whichgpu.engine.authoring.book.links import links_of
 from whichgpu.engine.core.calculators import registered
 from whichgpu.engine.rules import Difference, keep_differences
 
+from .conftest import HOUSE_RULE
+
 
 Whichgpu = Callable[..., Any]
-
-RULE = """\
-- id: house-rule
-  title: This house does not use small cards
-  stage: reject
-  each: plan
-  when:
-    - gpu.vram_gb < 40
-  then:
-    reject: "{gpu.name} is too small for this house"
-  because: The house decided so.
-  sources: [whichgpu-judgement]
-  status: stable
-  tests:
-    - given: {task: inference, param_count_b: 8}
-      plan: {gpu: nvidia-l4, count: 1}
-      fires: true
-    - near_miss: {gpu: nvidia-h100-80gb-sxm}
-"""
 
 
 @pytest.fixture
@@ -73,7 +56,7 @@ def test_an_unknown_topic(whichgpu: Whichgpu) -> None:
 
 
 def test_one_rule_in_full(whichgpu: Whichgpu, house: Callable[[str], list[str]]) -> None:
-    ran = whichgpu("rules", "show", "house-rule", *house(RULE))
+    ran = whichgpu("rules", "show", "house-rule", *house(HOUSE_RULE))
     assert ran.code == 0
     for words in (
         "gpu.vram_gb < 40",
@@ -140,7 +123,7 @@ def test_one_rule_can_be_tested_alone(whichgpu: Whichgpu) -> None:
 
 
 def test_a_failing_test_says_where_and_why(whichgpu: Whichgpu, house: Callable[[str], list[str]]) -> None:
-    options = house(RULE.replace("< 40", "< 4"))
+    options = house(HOUSE_RULE.replace("< 40", "< 4"))
     ran = whichgpu("rules", "test", *options)
     assert ran.code == 1
     said = " ".join(ran.out.split())
@@ -153,7 +136,7 @@ def test_a_failing_test_says_where_and_why(whichgpu: Whichgpu, house: Callable[[
 
 
 def test_a_finding_says_where_and_how_to_mend_it(whichgpu: Whichgpu, house: Callable[[str], list[str]]) -> None:
-    text = RULE.partition("  tests:")[0] + "  tests: []\n"
+    text = HOUSE_RULE.partition("  tests:")[0] + "  tests: []\n"
     options = house(text)
     ran = whichgpu("rules", "lint", "--all", *options)
     findings = json.loads(whichgpu("rules", "lint", "--all", "--format", "json", *options).out)
@@ -169,7 +152,7 @@ def test_a_finding_says_where_and_how_to_mend_it(whichgpu: Whichgpu, house: Call
 
 
 def test_a_broken_rule_file_is_wrong_input(whichgpu: Whichgpu, house: Callable[[str], list[str]]) -> None:
-    options = house(RULE.replace("gpu.vram_gb <", "gpu.vramm_gb <"))
+    options = house(HOUSE_RULE.replace("gpu.vram_gb <", "gpu.vramm_gb <"))
     for command in ("lint", "test", "list", "cover"):
         ran = whichgpu("rules", command, *options)
         assert ran.code == 2
@@ -179,7 +162,7 @@ def test_a_broken_rule_file_is_wrong_input(whichgpu: Whichgpu, house: Callable[[
 
 @pytest.mark.usefixtures("fewer_typical_workloads")
 def test_coverage_names_what_is_missing(whichgpu: Whichgpu, house: Callable[[str], list[str]]) -> None:
-    ran = whichgpu("rules", "cover", "--format", "json", *house(RULE))
+    ran = whichgpu("rules", "cover", "--format", "json", *house(HOUSE_RULE))
     report = json.loads(ran.out)
     assert ran.code == 0
     assert report["rules"] == {"total": 1, "tested": 1, "untested": []}

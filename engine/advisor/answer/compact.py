@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from whichgpu.engine.advisor.answer.plans import parallelism_dict
 from whichgpu.engine.advisor.answer.remarks import aged_rules, said_codes
 from whichgpu.engine.advisor.outcome import Judged, NoAnswer, Outcome
-from whichgpu.engine.catalogue import Level, weakest
+from whichgpu.engine.catalogue import weakest
 from whichgpu.engine.core import rounded
 from whichgpu.engine.plans import Plan
 from whichgpu.engine.rules import Rule, Vocabulary
@@ -118,10 +118,6 @@ def _speed(plan: Plan) -> dict[str, list[float]]:
         for name in _SPEEDS
         if (figure := figures.get(name)) is not None
     }
-
-
-def _support(plan: Plan) -> Level:
-    return weakest(*(each.level for each in plan.competence.support.values()))
 
 
 def _no_answer(no_answer: NoAnswer | None) -> compact_types.CompactNoAnswer | None:

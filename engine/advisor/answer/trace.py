@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+from whichgpu.engine.advisor.answer.plan_grounds import grounded
 from whichgpu.engine.advisor.answer.wording import because, rejection_text, say
 from whichgpu.engine.advisor.outcome import CandidateJudgement, Fired, Judged, Rejection
 from whichgpu.engine.advisor.survey import is_job
@@ -91,13 +92,15 @@ class TraceBuilder:
         first = len(self.entries)
         for name, made in (*_numbers_of(plan), *grounds.items()):
             self._number(scope, name, made)
-        made_from = [
+        figures = [
             {"condition": None, "fact": name, "value": value, "seq": entry["seq"]}
             for entry in self.entries[first:]
             for name, value in entry["effects"].items()
         ]
-        made_from += self._read(("gpu.tdp_w", "gpu.usable_gb", "plan.count"), own, scope)
-        self._group(scope, "plans", rest, made_from, ())
+        for ground, names in grounded(rest):
+            made_from = [figure for figure in figures if figure["fact"].startswith(ground.figures)]
+            made_from += self._known(ground.reads, {**shared, **own}, scope)
+            self._group(scope, "plans", {name: rest[name] for name in names}, made_from, ())
 
     def _group(
         self,
@@ -138,14 +141,17 @@ class TraceBuilder:
         """What the rules that reject a plan read of it, made from what. No more is held of it."""
         scope, facts = rejection.plan.id, rejection.facts
         device, layout, rest = _parts({n: facts[n] for n in sorted(read) if n in facts and n not in shared})
-        used = {"gpu.usable_gb"} if rest and "gpu.usable_gb" in facts else set()
-        device |= {name: facts[name] for name in used}
-        self._add_layout(rejection.plan, device, layout | {"plan.count": rejection.plan.count})
+        used = {name for ground, _ in grounded(rest) for name in ground.reads if name.startswith("gpu.")}
+        device |= {name: facts[name] for name in sorted(used) if name in facts}
+        plan = {"plan.gpu": rejection.plan.gpu.id, "plan.count": rejection.plan.count}
+        self._add_layout(rejection.plan, device, layout | plan)
         self._add_listed(rejection.plan, rest)
-        inputs = {name for _, made in _numbers_of(rejection.plan) for name in made.inputs} if rest else ()
-        made_from = self._read([name for name in sorted(inputs) if self.seq(name, scope)], {**shared, **facts}, scope)
-        made_from += self._read(sorted(used | {"plan.count"}), facts, scope)
-        self._group(scope, "plans", rest, made_from, ())
+        numbers, known = _numbers_of(rejection.plan) if rest else (), {**shared, **facts}
+        for ground, names in grounded(rest):
+            inputs = {read for name, made in numbers if name.startswith(ground.figures) for read in made.inputs}
+            made_from = self._read([name for name in sorted(inputs) if self.seq(name, scope)], known, scope)
+            made_from += self._known(ground.reads, known, scope)
+            self._group(scope, "plans", {name: rest[name] for name in names}, made_from, ())
 
     def add_candidate(self, candidate: CandidateJudgement, gpu: Gpu) -> None:
         """How a GPU that the user named stands, under ``candidate GPU``; its plan is in the trace already."""
@@ -286,6 +292,10 @@ class TraceBuilder:
                 seq = self.seq(name, scope)
                 matched.append({"condition": self._words[key], "fact": name, "value": value, "seq": seq})
         return matched
+
+    def _known(self, names: Iterable[str], facts: Facts, scope: str) -> list[TraceEntry]:
+        """The reading of facts that are known and stand in the trace."""
+        return self._read([name for name in names if name in facts and self.seq(name, scope)], facts, scope)
 
     def _read(self, names: Iterable[str], facts: Facts, scope: str) -> list[TraceEntry]:
         return [

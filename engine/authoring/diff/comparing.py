@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from datetime import datetime
 from multiprocessing import get_context
@@ -118,14 +118,12 @@ def compare(
     old_words, words = before.vocabulary, after.vocabulary
     vocabulary = Vocabulary({**old_words.facts, **words.facts}, {**old_words.codes, **words.codes})
     knowledge = tuple(found for found in knowledge_changes(before, after) if found)
-    alike = not knowledge and before.knowledge.digest == after.knowledge.digest
-    alike = alike and not any(change.decisive for change in changes)
+    same_knowledge = not knowledge and before.knowledge.digest == after.knowledge.digest
+    alike = same_knowledge and not any(change.decisive for change in changes)
     affected = Affected(changes, after.rulebook, vocabulary, registered())
     aims = [Aim(change, affected.of(change) if change.decisive else ()) for change in changes]
     workloads = [] if alike else gather(after, vocabulary, aims, examples, sample, seed)
-    concern = concern_of(before, after, changes)
-    touched = Touched(frozenset(), after, concern) if concern else None
-    concerned = [named for named in workloads if touched is None or touched.meets(named.facts)]
+    concerned = list(_concerned(workloads, before, after, changes))
     facts = [named.facts for named in concerned]
     shares = shares_of(before, after, changes)
     wanted = frozenset(rule.id for change in changes if change.decisive for rule in change.both)
@@ -135,29 +133,36 @@ def compare(
         if here
         else _answers((old, new), (before, after), facts, moment, shares, wanted, processes)
     )
-    met = frozenset().union(*(pair.met for pair in pairs))
     moved = _moved(concerned, pairs, changes)
-    behind = Counter(rule for entry in moved for rule in entry.rules)
-    changed_rules = tuple(
-        ChangedRule(
-            aim.change,
-            aim.regions,
-            any(rule.id in met for rule in aim.change.both),
-            max(behind[rule.id] for rule in aim.change.both),
-        )
-        for aim in aims
-    )
     return Comparison(
         old=old.label,
         new=new.label,
         digests=(before.rulebook.digest, after.rulebook.digest),
-        rules=changed_rules,
+        rules=tuple(_changed_rules(aims, pairs, moved)),
         knowledge=knowledge,
         moved=moved,
         compared=dict(sorted(Counter(named.origin for named in workloads).items())),
         spared=len(workloads) - len(concerned),
         seed=seed,
     )
+
+
+def _concerned(
+    workloads: Iterable[Named], before: Advisor, after: Advisor, changes: Sequence[RuleChange]
+) -> Iterator[Named]:
+    """The workloads that can meet a rule that differs; all of them where more than rules differs."""
+    concern = concern_of(before, after, changes)
+    touched = Touched(frozenset(), after, concern) if concern else None
+    return (named for named in workloads if touched is None or touched.meets(named.facts))
+
+
+def _changed_rules(aims: Sequence[Aim], pairs: Sequence[Pair], moved: Sequence[Moved]) -> Iterator[ChangedRule]:
+    """Each change of a rule, whether it fired on some workload, and on how many it had a part in another answer."""
+    met = frozenset().union(*(pair.met for pair in pairs))
+    behind = Counter(rule for entry in moved for rule in entry.rules)
+    for aim in aims:
+        both = [rule.id for rule in aim.change.both]
+        yield ChangedRule(aim.change, aim.regions, any(name in met for name in both), max(behind[n] for n in both))
 
 
 def gather(

@@ -117,6 +117,13 @@ class LintContext(Surroundings, frozen=True, kw_only=True):
     derived: Regions  # the same where what rules derive is not stated
     checks: frozenset[str] = frozenset()  # ids of all checks
 
+    def by_table(self) -> list[list[Rule]]:
+        """The rules, those of one table together."""
+        found: dict[str, list[Rule]] = {}
+        for rule in self.rulebook.rules:
+            found.setdefault(rule.table or rule.id, []).append(rule)
+        return list(found.values())
+
     def orders(self, rule: Rule) -> list[Formula]:
         """That of facts which the rule reads none is larger than what the vocabulary says it is at most."""
         facts = self.vocabulary.facts

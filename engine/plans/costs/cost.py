@@ -97,8 +97,7 @@ def cost_columns(
 
     Where the hardware is to stand at the user's own place, an hour costs its share of the purchase and the power, and
     nothing is known where no price to buy is. So does a device that no provider rents out. Such hardware is paid for
-    whether it works or not: a run, and a piece of work, is charged the hours that it stands idle for as well. A run on
-    what is rented is charged the time in which it is set up.
+    whether it works or not: a run, and a piece of work, is charged the hours that it stands idle for as well.
 
     Args:
         table: GPUs.
@@ -121,17 +120,14 @@ def cost_columns(
     # Of what has no price of its own, or one that the user brought, renting says nothing.
     rental = np.where(np.isnan(per_hour) | (origin == QUOTE), 0, rental)
     found = index.rentals.figures(rental)
-    duty = 1.0 if spending.always_paid else rental_duty(spending.facts, counts, constants)
     worked = per_hour / np.where(busy > 0, busy, np.nan)
-    # What is rented for a run is paid for while it is set up.
-    setting_up = np.where((origin == OFFER) | (origin == QUOTE), constants["run_setup_hours"].value, 0.0)
-    tokens, samples = (np.where(np.equal(speed, 0), np.nan, speed) for speed in (tokens_per_s, samples_per_s))
+    rented = (origin == OFFER) | (origin == QUOTE)  # And so paid for while a run is set up.
     return CostColumns(
         usd_per_hour=per_hour,
-        usd_per_month=per_hour * constants["hours_per_month"].value * np.where(origin == PURCHASE, 1.0, duty),
-        usd_per_run=worked * (run + setting_up),
-        usd_per_1m_tokens=worked / (tokens * 3600) * 1e6,
-        usd_per_1k_samples=worked / (samples * 3600) * 1e3,
+        usd_per_month=_monthly(per_hour, origin, counts, spending, constants),
+        usd_per_run=worked * (run + np.where(rented, constants["run_setup_hours"].value, 0.0)),
+        usd_per_1m_tokens=_per_pieces(1e6, worked, tokens_per_s),
+        usd_per_1k_samples=_per_pieces(1e3, worked, samples_per_s),
         rented_usd_per_hour=np.where(origin >= OWNED, found.usd_per_hour, np.nan),
         lowest_usd_per_hour=found.lowest_usd_per_hour,
         spot_usd_per_hour=found.spot_usd_per_hour,
@@ -144,6 +140,21 @@ def cost_columns(
         rental=rental,
         rentals=index.rentals,
     )
+
+
+def _monthly(
+    usd_per_hour: Floats, origin: Ints, counts: Ints, spending: Spending, constants: EconomicsConstants
+) -> Floats:
+    """What is bought costs a whole month; what is rented, the hours of it in which it is kept."""
+    duty = 1.0 if spending.always_paid else rental_duty(spending.facts, counts, constants)
+    paid: Floats = usd_per_hour * constants["hours_per_month"].value * np.where(origin == PURCHASE, 1.0, duty)
+    return paid
+
+
+def _per_pieces(pieces: float, usd_per_hour: Floats, per_s: Floats | float) -> Floats:
+    """The cost of so many pieces of work at a speed in pieces per second."""
+    per_hour: Floats = np.where(np.equal(per_s, 0), np.nan, per_s) * 3600
+    return usd_per_hour / per_hour * pieces
 
 
 def _hours(
@@ -167,9 +178,8 @@ def _hours(
         rows = np.flatnonzero(bought)
         quotes = "buy_quote_usd" in facts or "rent_quote_usd_h" in facts
         about = _by_gpu(table, which[rows], lambda gpu: quoted_for(gpu, facts)) if quotes else False
-        hour, busy = _bought_hour(
-            _rows(hardware, rows), counts[rows], rent[rows], about, facts, constants, run_hours[rows]
-        )
+        some, run = _rows(hardware, rows), run_hours[rows]
+        hour, busy = _bought_hour(some, counts[rows], rent[rows], about, facts, constants, run)
         # No provider rents out what is to stand at one's own place: without a price to buy there is none.
         priced = ~np.isnan(hour) | spending.buys
         per_hour[rows[priced]], working[rows[priced]] = hour[priced], busy[priced]

@@ -65,13 +65,6 @@ class TableEvaluation(Evaluation):
         """What the rules come to on another table, without a workload."""
         return TableEvaluation(self._evaluator, {}, table)
 
-    def matching(self, rule: str) -> Rows:
-        """On which rows a rule matches."""
-        if rule in self._certain:
-            return np.ones(self.size, np.bool_)
-        names = [self._evaluator.local[number][0] for number in self._waiting]
-        return self._holds[names.index(rule)] if rule in names else np.zeros(self.size, np.bool_)
-
     def facts_of(self, row: int) -> Facts:
         """All facts of a row, the shared ones included."""
         return {**self.shared, **self.table.row(row)}

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from whichgpu.engine.core import Scalar
 from whichgpu.engine.rules.facts import FactDef, yes_or_no
-from whichgpu.engine.rules.language.grammar import Raw, RawArith, RawCompare, RawJunction, RawLeaf, RawRelation
 from whichgpu.engine.rules.language.lexer import BadExpression
 from whichgpu.engine.rules.language.operands import Quantities, Quantity, kind_of, literal
+from whichgpu.engine.rules.language.raw_tree import Raw, RawArith, RawCompare, RawJunction, RawLeaf, RawRelation
 from whichgpu.engine.rules.language.tree import (
     And,
     Compare,

@@ -1,74 +1,23 @@
-"""Tokens to an untyped tree: a Pratt parser. Every node knows where in the text it stands."""
+"""Tokens to an untyped tree: a Pratt parser."""
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
-
 from whichgpu.engine.rules.language.lexer import BadExpression, Token, tokens
+from whichgpu.engine.rules.language.raw_tree import (
+    LeafKind,
+    Raw,
+    RawArith,
+    RawCompare,
+    RawJunction,
+    RawLeaf,
+    RawRelation,
+)
 from whichgpu.engine.rules.language.tree import ArithOp, CompareOp
 
 
 MAX_LENGTH = 2000  # Characters of one expression.
 MAX_DEPTH = 50  # Levels of nesting.
 MAX_TOKENS = 1000
-
-
-# Named tuples: they cost half as much to define as dataclasses, and the cold command pays for every definition.
-LeafKind = Literal["word", "quoted", "number"]
-
-
-class RawLeaf(NamedTuple):
-    """A word, a quoted text, or a number with its unit."""
-
-    kind: LeafKind
-    text: str
-    start: int
-    end: int
-
-
-class RawArith(NamedTuple):
-    """``left op right`` over numbers."""
-
-    op: ArithOp
-    left: Raw
-    right: Raw
-    start: int
-    end: int
-
-
-class RawCompare(NamedTuple):
-    """``left op right``; ``at`` and ``to`` span the operator."""
-
-    op: CompareOp
-    left: Raw
-    right: Raw
-    start: int
-    end: int
-    at: int
-    to: int
-
-
-class RawRelation(NamedTuple):
-    """``left in [items]``, ``left has item`` or ``left is known``; negated ``not in`` and ``is unknown``."""
-
-    word: Literal["in", "has", "is"]
-    left: Raw
-    items: tuple[RawLeaf, ...]
-    negated: bool
-    start: int
-    end: int
-
-
-class RawJunction(NamedTuple):
-    """Operands joined by ``and`` or by ``or``; or the one operand of ``not`` or of ``if known``."""
-
-    word: Literal["and", "or", "not", "if known"]
-    operands: tuple[Raw, ...]
-    start: int
-    end: int
-
-
-Raw = RawLeaf | RawArith | RawCompare | RawRelation | RawJunction
 
 _COMPARISONS: dict[str, CompareOp] = {"==": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _ARITHMETIC: dict[str, ArithOp] = {"+": "+", "-": "-", "*": "*", "/": "/"}
@@ -87,8 +36,6 @@ _POWERS = {
     "*": _PRODUCT,
     "/": _PRODUCT,
 }
-
-
 _SPLIT = "split it into several conditions"
 
 

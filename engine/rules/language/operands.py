@@ -13,8 +13,8 @@ from whichgpu.engine.core import Value, nearest_words
 from whichgpu.engine.rules.facts import READABLE, FactDef, Vocabulary, read_value, yes_or_no
 from whichgpu.engine.rules.facts.numbers import Refused, read_literal
 from whichgpu.engine.rules.facts.units import Unit, derived_unit
-from whichgpu.engine.rules.language.grammar import Raw, RawArith, RawLeaf
 from whichgpu.engine.rules.language.lexer import BadExpression
+from whichgpu.engine.rules.language.raw_tree import Raw, RawArith, RawLeaf
 from whichgpu.engine.rules.language.tree import Arith, Const, Expr, FactRef
 
 

@@ -22,9 +22,10 @@ from whichgpu.engine.core import (
 )
 from whichgpu.engine.rules.facts import READABLE, FactDef, Vocabulary, yes_or_no
 from whichgpu.engine.rules.language.checking import Checker
-from whichgpu.engine.rules.language.grammar import MAX_LENGTH, LeafKind, Raw, RawLeaf, parse_raw
+from whichgpu.engine.rules.language.grammar import MAX_LENGTH, parse_raw
 from whichgpu.engine.rules.language.lexer import BadExpression
 from whichgpu.engine.rules.language.operands import Each, literal, literal_error, near_literals
+from whichgpu.engine.rules.language.raw_tree import LeafKind, Raw, RawLeaf
 from whichgpu.engine.rules.language.tree import And, Compare, Const, Expr, FactRef, Has, Known, Member, Not, Or
 
 

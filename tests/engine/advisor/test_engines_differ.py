@@ -14,6 +14,7 @@ from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.answer.check import check_saved
 from whichgpu.engine.advisor.stages import prepare
 from whichgpu.engine.core.calculators import registered
+from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.rules import defaults_of
 from whichgpu.engine.rules.inference.differences import MOST_KEPT, Difference, keep_differences, kept_differences
 from whichgpu.engine.rules.inference.durable import Seen
@@ -86,7 +87,10 @@ def test_a_difference_is_reported_kept_and_changes_nothing(with_engine: Callable
 def test_an_answer_of_either_engine_can_be_read_again(with_engine: Callable[..., Advisor]) -> None:
     answer = with_engine(Dropping()).decide(FACTS, decided_at=MOMENT).to_dict()
     for fired_by in ("generated", "durable-rules", "reference"):
-        check_saved({**json.loads(json.dumps(answer)), "fired_by": fired_by}, "saved.json")
+        saved = {**json.loads(json.dumps(answer)), "fired_by": fired_by}
+        assert check_saved(saved, "saved.json") == saved
+    with pytest.raises(InputError, match="fired_by"):
+        check_saved({**answer, "fired_by": "nobody"}, "saved.json")
 
 
 def test_the_file_keeps_the_newest_and_bears_with_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

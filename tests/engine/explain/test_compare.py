@@ -11,7 +11,7 @@ import pytest
 from whichgpu import Advisor, load_advisor
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.explain.comparing import compare
-from whichgpu.engine.explain.rerun import with_changes
+from whichgpu.engine.explain.fact_changes import with_changes
 from whichgpu.engine.records.again import decide_again, recorded_facts
 
 

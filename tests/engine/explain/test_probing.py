@@ -11,9 +11,10 @@ import pytest
 from whichgpu import Advisor
 from whichgpu.engine.advisor import Outcome, Workload
 from whichgpu.engine.core import InputError
-from whichgpu.engine.explain.nearest import gap
+from whichgpu.engine.explain.fact_changes import FactChange, probes
+from whichgpu.engine.explain.gap import gap
 from whichgpu.engine.explain.probing import probing_context
-from whichgpu.engine.explain.rerun import FactChange, WhatIfSearch, probes
+from whichgpu.engine.explain.what_if import WhatIfSearch
 from whichgpu.engine.interview import answered
 from whichgpu.engine.rules import probing
 

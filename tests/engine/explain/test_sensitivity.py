@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from whichgpu import Advisor
-from whichgpu.engine.explain.rerun import FactChange, between, read_back, spread_out, with_changes
+from whichgpu.engine.explain.fact_changes import FactChange, between, read_back, spread_out, with_changes
 from whichgpu.engine.explain.sensitivity_search import Sensitivity, sensitivity
 from whichgpu.engine.interview import answered
 from whichgpu.engine.records.again import decide_again, recorded_facts

@@ -8,17 +8,10 @@ import pytest
 from whichgpu import Advisor
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.explain.derivation import Phrases
+from whichgpu.engine.explain.fact_changes import FactChange, between, probes, read_back, with_changes
 from whichgpu.engine.explain.influencing_facts import influencing_facts
 from whichgpu.engine.explain.nearest import REACHED, Nearest
-from whichgpu.engine.explain.rerun import (
-    FactChange,
-    OutOfDecisionsError,
-    WhatIfSearch,
-    between,
-    probes,
-    read_back,
-    with_changes,
-)
+from whichgpu.engine.explain.what_if import OutOfDecisionsError, WhatIfSearch
 from whichgpu.engine.explain.whynot import WhyNot, why_not
 from whichgpu.engine.plans import NOT_AVAILABLE
 from whichgpu.engine.records.again import decide_again, recorded_facts

@@ -11,7 +11,7 @@ import pytest
 
 from whichgpu import Advisor
 from whichgpu.engine.core.errors import InputError
-from whichgpu.engine.fleet import checking, store as stores
+from whichgpu.engine.fleet import checking, formats
 from whichgpu.engine.fleet.compare import compare_results
 from whichgpu.engine.fleet.figures import figures_of
 from whichgpu.engine.fleet.mapping import JobMap, Taken, map_of_result
@@ -37,7 +37,7 @@ def test_equal_jobs_are_decided_once_however_they_are_written(fleet: Fleet) -> N
     assert [part.distinct for part in store.manifest.parts] == [1, 1]
 
 
-@pytest.mark.parametrize("form", stores.FORMS)
+@pytest.mark.parametrize("form", formats.FORMS)
 def test_a_row_holds_what_recommend_answers(form: str, fleet: Fleet, advisor: Advisor) -> None:
     store, _ = fleet([TRY], form=form)
     (row,) = rows_of(store, "answer", "now_plan", "now_usd_per_hour", "rules", "proven", "now_count", "error")
@@ -112,7 +112,7 @@ def test_two_runs_do_not_write_at_once(fleet: Fleet, tmp_path: Path) -> None:
 
 def test_a_full_disk_costs_no_part_that_is_complete(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
     jobs = [TRY | {"id": n, "run_hours": n + 1} for n in range(5)]
-    real = stores._WRITERS["jsonl"]
+    real = formats.WRITERS["jsonl"]
 
     def full(path: Path, columns: Any, rows: int) -> None:
         if path.name.startswith(".part-00001"):
@@ -120,10 +120,10 @@ def test_a_full_disk_costs_no_part_that_is_complete(fleet: Fleet, monkeypatch: p
             raise OSError(28, "No space left on device")
         real(path, columns, rows)
 
-    monkeypatch.setitem(stores._WRITERS, "jsonl", full)
+    monkeypatch.setitem(formats.WRITERS, "jsonl", full)
     with pytest.raises(InputError, match="no space left on device"):
         fleet(jobs)
-    monkeypatch.setitem(stores._WRITERS, "jsonl", real)
+    monkeypatch.setitem(formats.WRITERS, "jsonl", real)
     store, asked = fleet(jobs)
     assert asked == []  # What was decided is kept, too.
     assert [row["id"] for row in rows_of(store, "id")] == list("01234")

@@ -8,7 +8,8 @@ import pytest
 
 from whichgpu.engine.advisor.advisor import shipped_advisor
 from whichgpu.engine.core import Value
-from whichgpu.engine.interview.partial_plans import PlanVariations, difference, partial_plans
+from whichgpu.engine.interview.partial_plans import difference, partial_plans
+from whichgpu.engine.interview.plan_variations import PlanVariations
 from whichgpu.engine.interview.planner import Interviewer
 from whichgpu.engine.interview.rule_index import index_rules
 from whichgpu.engine.interview.state import State

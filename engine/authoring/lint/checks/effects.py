@@ -210,10 +210,7 @@ def unread_number(context: LintContext) -> Iterator[Finding]:
         title: Beyond 70 GB nothing fits
         when: [weights_gb > 70]
     """
-    by_table: dict[str, list[Rule]] = {}
-    for rule in context.rulebook.rules:
-        by_table.setdefault(rule.table or rule.id, []).append(rule)
-    for rules in by_table.values():
+    for rules in context.by_table():
         numbers = _numbers_read(rules, context)
         stated = _numbers_stated(rules, context) | _sizes(rules, context)
         for rule in rules:

@@ -1,12 +1,15 @@
-"""Tables that leave out a case, and rows whose order decides."""
+"""Tables that leave out a case, rows whose order decides, and conclusions that go up and down."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check, named, shown
 from whichgpu.engine.authoring.lint.formulas import Formula, both, literal, opposite
-from whichgpu.engine.rules import Known, Rule, Table, leaves, to_nnf
+from whichgpu.engine.authoring.lint.heuristic_limits import Range, allowed
+from whichgpu.engine.rules import Const, Known, Points, Rule, SetFact, Table, leaves, to_nnf
 
 
 @check("error", silence="with the table's name, or drop ``complete``")
@@ -184,3 +187,72 @@ def shadowed_row(context: LintContext) -> Iterator[Finding]:
                 f"{rule.id} is never reached: {named(takers)} {match} wherever it does",
                 fix=f"move it above {takers[0].id}, or narrow that row",
             )
+
+
+@check("warning")
+def uneven_rows(context: LintContext) -> Iterator[Finding]:
+    """Rows of a table whose conclusions go up and down while their ranges only go up.
+
+    Why: two conclusions that were exchanged load and fire. Where three rows and more lie behind one another on a fact,
+    what they set, or their points, goes one way.
+
+    Bad::
+
+        columns: [project_months]
+        rows:
+          - {id: short, if: ['< 24'], then: {set: {horizon_years: 1}}}
+          - {id: middle, if: ['24..36'], then: {set: {horizon_years: 5}}}
+          - {id: long, if: ['> 36'], then: {set: {horizon_years: 2}}}
+
+    Good::
+
+        columns: [project_months]
+        rows:
+          - {id: short, if: ['< 24'], then: {set: {horizon_years: 1}}}
+          - {id: middle, if: ['24..36'], then: {set: {horizon_years: 2}}}
+          - {id: long, if: ['> 36'], then: {set: {horizon_years: 5}}}
+
+    Words are ordered as the vocabulary lists them. Compared are rows that differ in no other line.
+    """
+    for rules in context.by_table():
+        if len(rules) < 3 or rules[0].table is None:
+            continue
+        for fact in sorted({fact for rule in rules for fact in rule.reads}):
+            for what, steps in _steps(rules, fact, context):
+                values = [step for step, _ in steps]
+                up = all(one <= other for one, other in pairwise(values))
+                if len(steps) >= 3 and not up and not all(one >= other for one, other in pairwise(values)):
+                    shown = ", ".join(f"{value:g}" for value in values)
+                    yield uneven_rows.about(
+                        steps[1][1],
+                        f"{rules[0].table} gives {what} of {shown} while {fact} only rises",
+                        fix="correct the conclusion of a row, or say in a remark why it turns",
+                    )
+
+
+def _steps(rules: Sequence[Rule], fact: str, context: LintContext) -> Iterator[tuple[str, list[tuple[float, Rule]]]]:
+    """By what rows conclude, their values with the rows, ordered by the range of the fact; other lines are alike."""
+    found = defaultdict[tuple[tuple[str, ...], str], list[tuple[float, float, float, Rule]]](list)
+    for rule in rules:
+        ranges = [line for line in allowed(rule).get(fact, ()) if isinstance(line, Range)]
+        if not ranges:
+            continue
+        low, high = max(line.low for line in ranges), min(line.high for line in ranges)
+        rest = tuple(sorted(line.text for line in rule.when if fact not in line.text))
+        for what, value in _conclusions(rule, context):
+            found[rest, what].append((low, high, value, rule))
+    for (_, what), steps in found.items():
+        ordered = sorted(steps, key=lambda step: step[:2])
+        yield what, [(value, rule) for _, _, value, rule in ordered]
+
+
+def _conclusions(rule: Rule, context: LintContext) -> Iterator[tuple[str, float]]:
+    for effect in rule.effects:
+        if isinstance(effect, Points):
+            yield f"points for {effect.reason}", effect.points
+        if isinstance(effect, SetFact) and isinstance(effect.expr, Const) and not isinstance(effect.expr.value, bool):
+            found, choices = effect.expr.value, context.vocabulary.facts[effect.fact].choices
+            if not isinstance(found, str):
+                yield effect.fact, float(found)
+            elif found in choices:
+                yield effect.fact, float(choices.index(found))

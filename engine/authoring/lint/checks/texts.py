@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check
 from whichgpu.engine.rules import (
@@ -17,7 +17,6 @@ from whichgpu.engine.rules import (
     Reject,
     Rule,
     constants,
-    leaves,
 )
 
 
@@ -65,7 +64,7 @@ def unread_card(context: LintContext) -> Iterator[Finding]:
                 fix="correct one of the two",
             )
     yield from _other_precisions(context)
-    for rules in _tables(context):
+    for rules in context.by_table():
         yield from _unsaid_cards(rules, known, named, context)
 
 
@@ -107,14 +106,6 @@ def _other_precisions(context: LintContext) -> Iterator[Finding]:
                 f"{rule.id} speaks of {', '.join(sorted(said)).upper()}, and its lines read {', '.join(sorted(read))}",
                 fix="correct one of the two",
             )
-
-
-def _tables(context: LintContext) -> Iterable[list[Rule]]:
-    """Rules, those of one table together."""
-    by_table: dict[str, list[Rule]] = {}
-    for rule in context.rulebook.rules:
-        by_table.setdefault(rule.table or rule.id, []).append(rule)
-    return by_table.values()
 
 
 def _said(rule: Rule) -> tuple[str, ...]:
@@ -189,65 +180,6 @@ def _behind(rule: Rule, context: LintContext) -> frozenset[str]:
         made += [other.reads for other in context.rulebook.rules if other.writes & rest]
         rest = {name for facts in made for name in facts} - found
     return frozenset(found)
-
-
-_SIDES = (
-    (
-        re.compile(r"\b(?:beyond|above|over|more than|at least|from|exceed\w*)\s+(\d[\d,]*(?:\.\d+)?)", re.I),
-        ("<", "<="),
-    ),
-    (re.compile(r"\b(?:up to|below|under|at most|less than|within)\s+(\d[\d,]*(?:\.\d+)?)", re.I), (">", ">=")),
-)
-
-
-@check("warning")
-def turned_limit(context: LintContext) -> Iterator[Finding]:
-    """Limit that lies on the other side of a number than the title says.
-
-    Why: `<` for `>` loads, and the rule fires on all that it is not about.
-
-    Bad::
-
-        - id: large-models
-          title: Models beyond 70 billion parameters are split
-          when: [param_count_b < 70]
-
-    Good::
-
-        - id: large-models
-          title: Models beyond 70 billion parameters are split
-          when: [param_count_b > 70]
-
-    Read are "beyond", "more than", "at least", "from" and "up to", "below", "less than", "within" before a number that
-    lines of the rule, or of its table, hold a fact against on the other side alone. Rules that speak against plans are
-    left alone: their titles may say what the others have.
-    """
-    for rules in _tables(context):
-        limits: dict[float, set[str]] = {}
-        for part in (part for rule in rules for line in rule.when for part in leaves(line.expr)):
-            match part:
-                case Compare(op, FactRef(), Const(value)) if not isinstance(value, str | bool):
-                    limits.setdefault(float(value), set()).add(op)
-        for rule in (rule for rule in rules if not _against(rule)):
-            yield from _turned(rule, limits)
-
-
-def _against(rule: Rule) -> bool:
-    return any(isinstance(e, Reject | Fallback) or (isinstance(e, Points) and e.points < 0) for e in rule.effects)
-
-
-def _turned(rule: Rule, limits: Mapping[float, set[str]]) -> Iterator[Finding]:
-    if limits:
-        for pattern, contrary in _SIDES:
-            for match in pattern.finditer(rule.title):
-                found = limits.get(float(match[1].replace(",", "")))
-                if found and found <= set(contrary):
-                    yield turned_limit.about(
-                        rule,
-                        f"the title of {rule.id} says {match[0]!r}, "
-                        f"and its line the contrary ({min(found)} {match[1]})",
-                        fix="turn one of the two round",
-                    )
 
 
 @check("warning")

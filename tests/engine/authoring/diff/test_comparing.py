@@ -273,8 +273,10 @@ def test_a_rule_that_sets_a_fact_of_its_own_concerns_those_whom_it_meets(lay: La
         "facts:\n  monitoring_needed: {type: bool, role: derived, available: survey, label: Watch?}\n"
     )
     old, loaded = shipped_advisor(), new.load()
-    found = concern_of(old, loaded, rule_changes(old.rulebook, loaded.rulebook))
-    assert found is not None
+    touched = Touched(frozenset(), loaded, concern_of(old, loaded, rule_changes(old.rulebook, loaded.rulebook)))
+    served = {"task": "inference", "param_count_b": 8}
+    assert touched.meets({**served, "lifecycle_stage": "production"})
+    assert not touched.meets({**served, "lifecycle_stage": "prototype"})
 
 
 def test_other_knowledge_concerns_everyone(lay: Lay, tmp_path: Path) -> None:

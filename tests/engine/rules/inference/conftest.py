@@ -1,12 +1,9 @@
 from __future__ import annotations
 
-import importlib.util
 import random
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -15,6 +12,8 @@ from whichgpu.engine.core.values import Value
 from whichgpu.engine.rules.inference.driver import durable_available
 from whichgpu.engine.rules.language.tree import And, Arith, Compare, Const, Expr, FactRef, Has, Known, Member, Not, Or
 from whichgpu.engine.rules.rulebook.model import Condition, Rule
+
+from . import oracle as oracle_module
 
 
 NUMBERS = [
@@ -204,12 +203,7 @@ def rule_of():
 @pytest.fixture(scope="session")
 def oracle() -> ModuleType:
     """What rules come to, judged as plainly as can be."""
-    spec = importlib.util.spec_from_file_location("oracle", Path(__file__).with_name("oracle.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    module = sys.modules["oracle"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return oracle_module
 
 
 @pytest.fixture

@@ -1,73 +1,19 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
 
-from whichgpu.engine.core.values import Facts, Value
+from whichgpu.engine.core.values import Value
 from whichgpu.engine.rules.facts import FactDef, Vocabulary
 from whichgpu.engine.rules.language import compile_expr, conjuncts, evaluate, facts_read, parse_condition, to_nnf, words
-from whichgpu.engine.rules.language.compiling import calculate
 from whichgpu.engine.rules.language.tree import And, Arith, Compare, Const, Expr, FactRef, Has, Known, Member, Not, Or
+
+from ..inference.oracle import walked
 
 
 A, B = FactRef("training"), FactRef("cuda")
-
-
-def walked(expr: Expr, facts: Facts) -> Value | None:  # One case per kind of node.
-    """The semantics once more, as a walk over the tree: what compiled conditions are held against."""
-    match expr:
-        case Const(value):
-            return value
-        case FactRef(name):
-            return facts.get(name)
-        case Compare(op, left, right):
-            return compare(op, walked(left, facts), walked(right, facts))
-        case Member(left, choices, negated):
-            held = walked(left, facts)
-            return None if held is None else (held in choices) is not negated
-        case And(operands):
-            return _kleene(operands, facts, deciding=False)
-        case Or(operands):
-            return _kleene(operands, facts, deciding=True)
-        case Not(operand):
-            truth = walked(operand, facts)
-            return None if truth is None else not truth
-        case Has(FactRef(name), item):
-            items = facts.get(name)
-            return None if items is None else isinstance(items, tuple) and item in items
-        case Known(FactRef(name), negated):
-            return (facts.get(name) is not None) is not negated
-        case Arith(op, left, right):
-            return calculate(op, walked(left, facts), walked(right, facts))
-
-
-def _kleene(operands: tuple[Expr, ...], facts: Facts, *, deciding: bool) -> bool | None:
-    result: bool | None = not deciding
-    for operand in operands:
-        value = walked(operand, facts)
-        if value is deciding:
-            return deciding
-        if value is None:
-            result = None
-    return result
-
-
-def compare(op: str, left: Any, right: Any) -> bool | None:
-    """``left op right``, unknown if a side is."""
-    if left is None or right is None:
-        return None
-    if op == "==":
-        return bool(left == right)
-    if op == "!=":
-        return bool(left != right)
-    if op == "<":
-        return bool(left < right)
-    if op == "<=":
-        return bool(left <= right)
-    return bool(left > right) if op == ">" else bool(left >= right)
 
 
 def test_kleene_tables():

@@ -1,28 +1,20 @@
-"""A fifth list of slips, written blind: what a hasty expert leaves behind, and what a hostile reviewer would try.
+"""What a hasty expert leaves behind, and what a hostile reviewer would try; written blind.
 
-``python benchmarks/planted_fifth.py [SEED]``; see ``planted_by_hand`` for how slips are planted. Each is looked for
-twice: with the tests of the rule, as in a rule that was edited, and without them, as in one just written, where only
-what is said of the slip counts. Sites are drawn so that every rule file has its turn.
+Each slip is looked for with the tests of the rule, as in a rule that was edited, and without them, as in one just
+written. Sites are drawn so that every rule file has its turn.
 """
 
 from __future__ import annotations
 
-import random
-import re
-import sys
-import tempfile
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
-from planted_by_hand import EACH_KIND, Entry, Kind, Slip, added, cell, in_text, line, rows, times
-from planted_fourth import FairBench, at_stage, effect
+from .rule_files import Entry, Kind, Slip, seeded_in_every_file
+from .slips import NUMBER, added, at_stage, cell, effect, either, exchanged, in_any_text, line, rows, times, value_under
 
 
-NUMBER = r"(\d+(?:\.\d+)?)$"
 SERIES = r"gpu\.series == nvidia-.*"
 
 
@@ -79,13 +71,8 @@ def odd_counts(then: dict[str, Any], _: str) -> bool:
     return True
 
 
-def target_turned(then: dict[str, Any], _: str) -> bool:
-    """What is a target at least becomes its complement."""
-    for name, value in then.get("monitor", {}).items():
-        if name.endswith("_pct") and isinstance(value, list):
-            then["monitor"][name] = [100 - value[1], 100 - value[0]]
-            return True
-    return False
+def complement(name: str, value: Any) -> Any:
+    return [100 - value[1], 100 - value[0]] if name.endswith("_pct") and isinstance(value, list) else None
 
 
 def neighbours(key: str) -> Slip:
@@ -127,27 +114,6 @@ def column_beside(old: str, new: str) -> Slip:
     return slip
 
 
-def either(*slips: Slip) -> Slip:
-    return lambda entry: any(slip(entry) for slip in slips)
-
-
-def in_any_text(pattern: str, new: str | Callable[[re.Match[str]], str], *keys: str) -> Slip:
-    """As ``in_text``, in rows too."""
-
-    def slip(entry: Entry) -> bool:
-        holders = [entry, *entry.get("rows", [])]
-        return any(in_text(pattern, new, *keys)(holder) for holder in holders)
-
-    return slip
-
-
-def exchanged(first: str, second: str) -> tuple[str, Callable[[re.Match[str]], str]]:
-    def other(match: re.Match[str]) -> str:
-        return second if match[0].lower() == first else first
-
-    return rf"(?i)\b(?:{first}|{second})\b", other
-
-
 def left_in(entry: Entry) -> bool:
     entry["because"] = f"{entry.get('because', '')} Ask finance whether this is still so."
     return "table" not in entry
@@ -186,8 +152,8 @@ def contrary_override(entry: Entry) -> bool:
     return True
 
 
-FIFTH: tuple[Kind, ...] = tuple(
-    Kind(name, slip, new=False)
+KINDS: tuple[Kind, ...] = tuple(
+    Kind(name, slip)
     for name, slip in (
         # Effects.
         ("a slight reason made decisive", effect(slight_made_decisive)),
@@ -198,7 +164,7 @@ FIFTH: tuple[Kind, ...] = tuple(
         ("cost for fit", effect(other_reason("fit", "cost"))),
         ("a taste passed off as a band", effect(band_of_a_taste)),
         ("counts off by one", effect(odd_counts)),
-        ("a target's complement", effect(target_turned)),
+        ("a target's complement", effect(value_under("monitor", complement))),
         ("a derived fact set by a warning", effect(derived_set_late)),
         # Names and the catalogue.
         ("another generation of the architecture", added(SERIES, "gpu.architecture == turing")),
@@ -240,50 +206,4 @@ FIFTH: tuple[Kind, ...] = tuple(
 )
 
 
-class Twice(FairBench):
-    """Looks for a slip with the rule's tests and without them."""
-
-    def twice(self, kind: Kind, path: Path, at: int) -> tuple[tuple[str, str], tuple[str, str]] | None:
-        """What finds it with tests and without; None where it has no place."""
-        kept = self.found(kind, path, at)
-        removed = self.found(replace(kind, new=True), path, at) if kept else None
-        return (kept, removed) if kept and removed else None
-
-
-def planted(seed: int, folder: Path) -> Iterator[tuple[str, str, tuple[str, str], tuple[str, str]]]:
-    """Kind, rule, and what found the slip there with tests and without; the file least seen has its turn first."""
-    bench, seen = Twice(folder), Counter[Path]()
-    for kind in FIFTH:
-        sites = [(path, at) for path, entries in bench.files.items() for at in range(len(entries))]
-        random.Random(f"{seed} {kind.name}").shuffle(sites)
-        planted_here = 0
-        while sites and planted_here < EACH_KIND:
-            site = min(sites, key=lambda site: seen[site[0]])
-            sites.remove(site)
-            found = bench.twice(kind, *site)
-            if found is not None:
-                planted_here += 1
-                seen[site[0]] += 1
-                entry = bench.files[site[0]][site[1]]
-                yield kind.name, entry.get("table") or entry["id"], *found
-
-
-def main(seed: int) -> int:
-    """Plant, try and print."""
-    total, kept, removed = Counter[str](), Counter[str](), Counter[str]()
-    with tempfile.TemporaryDirectory() as folder:
-        for kind, name, with_tests, without in planted(seed, Path(folder)):
-            total[kind] += 1
-            kept[kind] += with_tests[0] != "nothing"
-            removed[kind] += without[0] != "nothing"
-            print(f"{with_tests[0]:20} {without[0]:20} {kind} in {name}: {without[1][:90]!r}", flush=True)
-    for reading, found in (("with", kept), ("without", removed)):
-        missed = (f"{name} ({found[name]} of {n})" for name, n in total.items() if found[name] < n)
-        print(f"{reading} the rules' own tests not all found of: {', '.join(missed)}")
-        print(f"{found.total()} of {total.total()} found: {100 * found.total() / total.total():.1f} %")
-    print(f"{len(total)} kinds of {len(FIFTH)} found a place")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 1))
+seeded = partial(seeded_in_every_file, KINDS)

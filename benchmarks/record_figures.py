@@ -1,6 +1,6 @@
 """Random figures of records, evaluated again: whether each has a formula, and what it ends in.
 
-    python benchmarks/figures.py [--records 20] [--figures 100] [--seed 1]
+    python benchmarks/record_figures.py [--records 20] [--figures 100] [--seed 1]
 
 The workloads are those of ``explain.py``. Of the computed numbers in their traces some are drawn. A formula that gives
 another number, or reads what is no input of the plan, no figure of the trace and no constant with a source,

@@ -1,4 +1,6 @@
-"""What why-not and sensitivity find, beside another checkout: ``python benchmarks/findings.py OTHER [--decisions 50]``.
+"""What why-not and sensitivity find, beside another checkout.
+
+    python benchmarks/explanations_compared.py OTHER [--decisions 50]
 
 OTHER is a checkout of commit 0c7b3ce with an environment of its own in ``.venv``. Reported of each decision: claims of
 this checkout that a decision in full does not bear out (there may be none), and facts that the other checkout finds

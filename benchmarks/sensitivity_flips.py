@@ -1,6 +1,6 @@
 """What ``sensitivity`` claims, decided again as a person types it: flips, how far they reach, and where none was found.
 
-    python benchmarks/flips.py [--decisions 15] [--limit 400] [--seed 1]
+    python benchmarks/sensitivity_flips.py [--decisions 15] [--limit 400] [--seed 1]
 
 The workloads are those of ``explain.py``. Of each, every flip is decided again at its first and its last value, and
 every fact for which no flip was found at every value that is said to have been tried. A claim that does not hold is
@@ -20,7 +20,7 @@ from explain import MOMENT, workload
 
 from whichgpu import Advisor, load_advisor
 from whichgpu.engine.core import InputError
-from whichgpu.engine.explain.rerun import read_back, with_changes
+from whichgpu.engine.explain.fact_changes import read_back, with_changes
 from whichgpu.engine.explain.sensitivity_search import sensitivity
 from whichgpu.engine.interview import answered
 from whichgpu.engine.records.again import decide_again, recorded_facts

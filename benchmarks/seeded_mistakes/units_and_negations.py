@@ -1,29 +1,12 @@
-"""A third list of slips, written without looking at the checks, and not tuned on: see ``planted_by_hand``.
-
-``python benchmarks/planted_third.py [SEED]``.
-"""
+"""Slips of units, digits, negations and rows; written without looking at the checks, and not tuned on."""
 
 from __future__ import annotations
 
-import sys
+from functools import partial
 from typing import Any
 
-from planted_by_hand import (
-    NUMBER,
-    Entry,
-    Kind,
-    added,
-    cell,
-    drop_line,
-    in_text,
-    key,
-    line,
-    main,
-    put,
-    rows,
-    then,
-    times,
-)
+from .rule_files import Entry, Kind, seeded_in_files
+from .slips import NUMBER, added, cell, drop_line, in_text, key, line, put, rows, then, times, value_under
 
 
 def any_for_all(entry: Entry) -> bool:
@@ -52,14 +35,11 @@ def cells_exchanged(found: list[dict[str, Any]], _: Entry) -> bool:
     return False
 
 
-def target_a_tenth(effects: dict[str, Any], _: Entry) -> bool:
-    for name, value in effects.get("monitor", {}).items():
-        effects["monitor"][name] = [n / 10 for n in value] if isinstance(value, list) else value / 10
-        return True
-    return False
+def a_tenth(_: str, value: Any) -> Any:
+    return [number / 10 for number in value] if isinstance(value, list) else value / 10
 
 
-THIRD: tuple[Kind, ...] = tuple(
+KINDS: tuple[Kind, ...] = tuple(
     Kind(name, slip, new)
     for name, slip, new in (
         ("days for hours", times(rf"(?:hours|_h) [<>]=? {NUMBER}", 1 / 24), True),
@@ -90,7 +70,7 @@ THIRD: tuple[Kind, ...] = tuple(
             True,
         ),
         ("still a draft", key("status", "draft"), False),
-        ("a target a tenth", then(target_a_tenth), True),
+        ("a target a tenth", then(value_under("monitor", a_tenth)), True),
         ("a verdict read too early", lambda e: e["stage"] == "reject" and added(r".+", "procurement == rent")(e), True),
         ("training's batch asked of a service", added(r"serving", "global_batch_size > 8"), True),
         ("a class of provider as a provider", added(r"serving|training", "plan.provider == marketplace"), True),
@@ -110,5 +90,4 @@ THIRD: tuple[Kind, ...] = tuple(
 )
 
 
-if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 1, THIRD))
+seeded = partial(seeded_in_files, KINDS)

@@ -1,6 +1,6 @@
 """Ten new rules of ten kinds: what ``rules diff`` says of the effect of each.
 
-``python benchmarks/ten_rules.py [SAMPLE]`` lays each over the shipped rules by itself, compares, and prints whether it
+``python benchmarks/rules_diff.py [SAMPLE]`` lays each over the shipped rules by itself, compares, and prints whether it
 fires, how many answers turn on it, and one of them; or that nothing exercised it.
 """
 

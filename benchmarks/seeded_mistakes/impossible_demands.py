@@ -1,30 +1,12 @@
-"""A second list of slips, written when the checks for the first stood, and not tuned on: see ``planted_by_hand``.
-
-``python benchmarks/planted_again.py [SEED]``.
-"""
+"""Slips that ask for what cannot be, or for ten times as much; written after the checks for ``names_and_amounts``."""
 
 from __future__ import annotations
 
-import sys
+from functools import partial
 from typing import Any
 
-from planted_by_hand import (
-    NUMBER,
-    Entry,
-    Kind,
-    added,
-    cell,
-    claim,
-    drop_line,
-    in_text,
-    key,
-    line,
-    main,
-    put,
-    rows,
-    then,
-    times,
-)
+from .rule_files import Entry, Kind, seeded_in_files
+from .slips import NUMBER, added, cell, claim, drop_line, in_text, key, line, put, rows, then, times
 
 
 def lines_of_alternatives(entry: Entry) -> bool:
@@ -44,7 +26,7 @@ def value_of_the_row_above(found: list[dict[str, Any]], _: Entry) -> bool:
     return True
 
 
-AGAIN: tuple[Kind, ...] = tuple(
+KINDS: tuple[Kind, ...] = tuple(
     Kind(name, slip, new)
     for name, slip, new in (
         ("fewer machines than joined", added(r".*plan\.count.*", "plan.joined_nodes > plan.nodes"), True),
@@ -97,5 +79,4 @@ AGAIN: tuple[Kind, ...] = tuple(
 )
 
 
-if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 1, AGAIN))
+seeded = partial(seeded_in_files, KINDS)
