@@ -10,6 +10,7 @@ from whichgpu import Advisor
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load, names_of
 from whichgpu.cli.records import read_saved
+from whichgpu.cli.render.answered import owned_in
 from whichgpu.cli.report.page import report_page
 from whichgpu.engine.core import InputError, Problem
 from whichgpu.engine.explain import Explainer, Phrases, Sensitivity, gather, sensitivity
@@ -44,7 +45,7 @@ def report(decision: str, target: str) -> int:
     advisor = load()
     names = names_of(advisor, saved)
     explainer = Explainer(gather(saved.decision, saved.plans), Phrases(advisor.vocabulary), names.gpus)
-    page = report_page(saved, names, explainer, _flips(saved, advisor))
+    page = report_page(saved, names, explainer, _flips(saved, advisor), owned_in(saved.decision, advisor))
     if target == "-":
         output.emit(page)
         return 0

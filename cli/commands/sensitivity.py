@@ -9,6 +9,7 @@ from whichgpu.cli import output
 from whichgpu.cli.advisor import load, names_of
 from whichgpu.cli.options import all_option, output_format, rules_options
 from whichgpu.cli.records import mark_blocks, marked, read_saved
+from whichgpu.cli.render.answered import owned_in
 from whichgpu.cli.render.sensitivity import sensitivity_blocks
 from whichgpu.engine.core import json_value
 from whichgpu.engine.explain import SENSITIVITY_DECISIONS, Phrases, sensitivity as find_turns
@@ -41,6 +42,8 @@ def sensitivity(
         output.emit_json(marked(json_value(to_builtins(found)), saved))
     else:
         phrases = Phrases(advisor.vocabulary)
-        blocks = sensitivity_blocks(found, names_of(advisor), phrases, everything=everything)
+        blocks = sensitivity_blocks(
+            found, names_of(advisor), phrases, owned_in(saved.decision, advisor), everything=everything
+        )
         output.emit_blocks([*blocks, *mark_blocks(saved)], form)
     return 0

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from whichgpu.cli.interview import standing, wording
 from whichgpu.cli.interview.replies import answer_to, on_one_line, steering, understood
 from whichgpu.cli.interview.session import Session
+from whichgpu.cli.render.answered import owned_cards
 from whichgpu.cli.render.blocks import Block, Paragraph
 from whichgpu.cli.render.figures import value_text
 from whichgpu.cli.render.names import Names
@@ -133,4 +134,4 @@ class AnswerTaking:
     @property
     def owned(self) -> Mapping[str, int]:
         """How many of each GPU the person has, by id."""
-        return standing.owned_cards(self.state.given, self.interviewer.advisor)
+        return owned_cards(self.state.given, self.interviewer.advisor)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from whichgpu.cli.interview.standing import answer_text, owned_cards
+from whichgpu.cli.render.answered import answer_text, owned_cards
 from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph, Row, Summary
 from whichgpu.cli.render.figures import count_of, value_text, with_unit
 from whichgpu.cli.render.names import Names

@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
+from whichgpu.cli.render.answered import answer_text, plan_text
 from whichgpu.cli.render.blocks import Block, Bullets, Item, Paragraph
 from whichgpu.cli.render.figures import count_of, value_text
 from whichgpu.cli.render.names import Names
-from whichgpu.engine.advisor import Advisor, NoAnswer, Outcome
-from whichgpu.engine.core import Value
-from whichgpu.engine.interview import Answered, Effect, Question, Sureness, answered
-from whichgpu.engine.plans import count_owned, owned_gpus
+from whichgpu.engine.advisor import NoAnswer, Outcome
+from whichgpu.engine.interview import Effect, Question, Sureness, answered
 from whichgpu.engine.rules import FactDef
 
 
@@ -23,8 +22,6 @@ _AFFECTS = {
     "choice": "The plans are known; its answer could still put another one in front.",
     "verdict": "The plan is certain; its answer could still turn the verdict on renting or buying.",
 }
-_VERDICTS = {"rent": "rent", "buy": "buy", "hybrid": "own some, rent the rest", "undecided": "rent or buy still open"}
-_VERDICTS["owned"] = "which you have"
 
 
 def why_blocks(
@@ -73,20 +70,6 @@ def _effect(fact: FactDef, alike: Sequence[Effect], names: Names, owned: Mapping
 def _some(gpus: Sequence[str], names: Names) -> str:
     first = ", ".join(names.gpu(gpu) for gpu in gpus[:4])
     return f"{first} and {len(gpus) - 4} more" if len(gpus) > 4 else first
-
-
-def answer_text(answer: Answered, names: Names, owned: Mapping[str, int]) -> str:
-    """GPU, count and verdict in words; what somebody has already is not bought.
-
-    Args:
-        answer: the answer.
-        names: of GPUs.
-        owned: how many of each GPU the person has.
-    """
-    verdict = str(answer.procurement)
-    if verdict == "buy" and answer.count and owned.get(answer.gpu or "", 0) >= answer.count:
-        verdict = "owned"
-    return f"{plan_text(answer.gpu, answer.count, names)}, {_VERDICTS.get(verdict, verdict)}"
 
 
 def standing_blocks(
@@ -154,15 +137,3 @@ def _how_sure(sure: Sureness, names: Names) -> str:
     if sure.plan_stays == sure.of:
         return f"{says}, in {sure.all_stays} the verdict as well."
     return f"{says}; next likely: {plan_text(*sure.runner_up, names)}." if sure.runner_up else f"{says}."
-
-
-def owned_cards(given: Mapping[str, Value], advisor: Advisor) -> dict[str, int]:
-    """How many of each GPU a person has, by id."""
-    owned = owned_gpus(given)
-    each = ((gpu.id, count_owned(gpu, owned)) for gpu in advisor.knowledge.plannable)
-    return {name: count for name, count in each if count}
-
-
-def plan_text(gpu: str | None, count: int | None, names: Names) -> str:
-    """GPU and count in words."""
-    return f"{count} x {names.gpu(gpu)}" if gpu else "no plan"

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from whichgpu.cli.render.answered import answer_text, plan_text, verdict_text
 from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph
 from whichgpu.cli.render.figures import count_of, joined
 from whichgpu.cli.render.names import Names
 from whichgpu.engine.explain import NoFlip, Phrases, Sensitivity, Turn
-from whichgpu.engine.interview import Answered
 
 
 SHOWN = 15
 SHOWN_VALUES = 8
 
 
-def sensitivity_blocks(found: Sensitivity, names: Names, phrases: Phrases, *, everything: bool) -> list[Block]:
+def sensitivity_blocks(
+    found: Sensitivity, names: Names, phrases: Phrases, owned: Mapping[str, int], *, everything: bool
+) -> list[Block]:
     """The flips, what does not flip it, and how far the analysis went."""
     blocks: list[Block] = [
         Heading("What would flip the decision", 1),
-        Paragraph(f"Now: {_verdict(found.verdict, names)}."),
+        Paragraph(f"Now: {answer_text(found.verdict, names, owned)}."),
     ]
     kept = found.turns if everything else found.turns[:SHOWN]
-    items = [turn_item(turn, names, phrases) for turn in kept]
+    items = [turn_item(turn, names, phrases, owned) for turn in kept]
     if len(kept) < len(found.turns):
         items.append(Item(f"and {len(found.turns) - len(kept)} more; --all shows them"))
     blocks.append(Bullets(tuple(items)) if items else Paragraph("No value that was tried flips it."))
@@ -37,7 +41,7 @@ def sensitivity_blocks(found: Sensitivity, names: Names, phrases: Phrases, *, ev
     return [*blocks, Paragraph(note, "faint")]
 
 
-def turn_item(turn: Turn, names: Names, phrases: Phrases) -> Item:
+def turn_item(turn: Turn, names: Names, phrases: Phrases, owned: Mapping[str, int]) -> Item:
     """From what to what one fact flips the decision, and to which."""
     change = turn.change
     label, after = phrases.label(change.fact), phrases.value(change.fact, change.after)
@@ -45,7 +49,8 @@ def turn_item(turn: Turn, names: Names, phrases: Phrases) -> Item:
     before = phrases.value(change.fact, change.before)
     note = {"given": "", "assumed": ", assumed", "unknown": ""}[turn.origin]
     return Item(
-        f"{label}: {bound}{after}{_until(turn, phrases)} (now {before}{note})", (f"then {_flipped(turn, names)}",)
+        f"{label}: {bound}{after}{_until(turn, phrases)} (now {before}{note})",
+        (f"then {_flipped(turn, names, owned)}",),
     )
 
 
@@ -65,18 +70,12 @@ def _steady(entry: NoFlip, phrases: Phrases, *, everything: bool) -> Item:
     return Item(f"{label[:1].upper()}{label[1:]}: {joined([*tried, *more])}")
 
 
-def _flipped(turn: Turn, names: Names) -> str:
+def _flipped(turn: Turn, names: Names, owned: Mapping[str, int]) -> str:
+    if turn.verdict.gpu is None:
+        return "no plan qualifies"
     parts = []
     if {"gpu", "count"} & set(turn.flips):
-        parts.append(_plan(turn.verdict, names))
+        parts.append(plan_text(turn.verdict.gpu, turn.verdict.count, names))
     if "procurement" in turn.flips:
-        parts.append(str(turn.verdict.procurement))
+        parts.append(verdict_text(turn.verdict, owned))
     return ", ".join(parts)
-
-
-def _verdict(verdict: Answered, names: Names) -> str:
-    return f"{_plan(verdict, names)}, {verdict.procurement}"
-
-
-def _plan(verdict: Answered, names: Names) -> str:
-    return f"{verdict.count} x {names.gpu(verdict.gpu)}" if verdict.gpu else "no recommendation"

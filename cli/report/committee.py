@@ -31,7 +31,12 @@ _CHECKED = {True: "yes", False: "NO", None: "not vouched for"}
 
 
 def committee_pages(
-    saved: Saved, names: Names, explainer: Explainer, checks: tuple[Check, ...], flips: Sensitivity | None
+    saved: Saved,
+    names: Names,
+    explainer: Explainer,
+    checks: tuple[Check, ...],
+    flips: Sensitivity | None,
+    owned: Mapping[str, int],
 ) -> Markup:
     """The sections, each under its heading.
 
@@ -41,12 +46,13 @@ def committee_pages(
         explainer: says why plans stand where they stand.
         checks: what was checked of the record while the page was made.
         flips: what came of varying what is not stated; None where today's rules do not decide as the record does.
+        owned: how many of each GPU the person has.
     """
     decision = saved.decision
     sections = (
         ("What was asked", _asked(saved, explainer)),
         ("The best alternatives", _alternatives(saved, names, explainer)),
-        ("What would change the answer", _changes(decision, flips, names, explainer)),
+        ("What would change the answer", _changes(decision, flips, names, explainer, owned)),
         ("Risks and bands", _risks(decision, flips, names, explainer)),
         ("Which sources it rests on", _sources(decision, names)),
         ("Signature and audit", _evidence(saved, checks)),
@@ -104,7 +110,9 @@ def _plan_row(plan: JsonObject, names: Names, why: str) -> tuple[str, ...]:
     )
 
 
-def _changes(decision: JsonObject, flips: Sensitivity | None, names: Names, explainer: Explainer) -> Markup:
+def _changes(
+    decision: JsonObject, flips: Sensitivity | None, names: Names, explainer: Explainer, owned: Mapping[str, int]
+) -> Markup:
     parts = [to_html(_trade_offs(decision))]
     if flips is None:
         parts.append(tag("p", "What is not stated was not varied: today's rules and prices do not give this answer."))
@@ -112,7 +120,7 @@ def _changes(decision: JsonObject, flips: Sensitivity | None, names: Names, expl
     first = {turn.change.fact: turn for turn in reversed(flips.turns)}
     turns = sorted(first.values(), key=lambda turn: (turn.change.distance, turn.change.fact))
     if turns:
-        items = tuple(turn_item(turn, names, explainer.phrases) for turn in turns[:_FLIPS])
+        items = tuple(turn_item(turn, names, explainer.phrases, owned) for turn in turns[:_FLIPS])
         parts += [tag("p", "Not stated, and able to change it, each decided anew:"), to_html([Bullets(items)])]
     if turns[_FLIPS:]:
         parts.append(tag("p", f"Others that can: {_labels([turn.change.fact for turn in turns[_FLIPS:]], explainer)}."))

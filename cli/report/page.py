@@ -47,7 +47,9 @@ JsonObject = Mapping[str, Any]
 Section = tuple[str, Callable[[], Markup]]
 
 
-def report_page(saved: Saved, names: Names, explainer: Explainer, flips: Sensitivity | None) -> str:
+def report_page(
+    saved: Saved, names: Names, explainer: Explainer, flips: Sensitivity | None, owned: Mapping[str, int]
+) -> str:
     """The page as text, UTF-8, with nothing to load from elsewhere.
 
     Args:
@@ -55,6 +57,7 @@ def report_page(saved: Saved, names: Names, explainer: Explainer, flips: Sensiti
         names: of GPUs and sources.
         explainer: gives derivations from the decision's trace.
         flips: what came of varying what is not stated; None where today's rules do not decide as the decision does.
+        owned: how many of each GPU the person has.
     """
     decision = saved.decision
     plan = decision["recommendation"]
@@ -67,7 +70,7 @@ def report_page(saved: Saved, names: Names, explainer: Explainer, flips: Sensiti
         _opening(saved, names),
         tag(
             "main",
-            committee_pages(saved, names, explainer, quick_checks(saved), flips),
+            committee_pages(saved, names, explainer, quick_checks(saved), flips, owned),
             tag(
                 "details",
                 tag("summary", "Appendix: everything behind this answer"),

@@ -11,10 +11,11 @@ from whichgpu import Advisor
 from whichgpu.cli.interview.dialogue import Dialogue, StoppedError
 from whichgpu.cli.interview.replies import on_one_line, steering, understood
 from whichgpu.cli.interview.session import Session
-from whichgpu.cli.interview.standing import answer_text, owned_cards, sureness_blocks, why_blocks
+from whichgpu.cli.interview.standing import sureness_blocks, why_blocks
 from whichgpu.cli.interview.typing_lines import names_for, typed_line
 from whichgpu.cli.interview.wishes import WISHES
 from whichgpu.cli.interview.wording import line_blocks, offer_blocks, question_blocks
+from whichgpu.cli.render.answered import answer_text, owned_cards
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.screen import Screen
 from whichgpu.cli.render.text import to_text

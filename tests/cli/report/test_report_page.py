@@ -88,7 +88,7 @@ UNSIGNED = Standing("unsigned", "unsigned, checksum intact")
 def page_of(decision: dict[str, Any], advisor: Advisor) -> str:
     names = names_of(advisor)
     explainer = Explainer(gather(decision), Phrases(advisor.vocabulary), names.gpus)
-    return report_page(Saved("r.json", decision, UNSIGNED, "0" * 64), names, explainer, None)
+    return report_page(Saved("r.json", decision, UNSIGNED, "0" * 64), names, explainer, None, {})
 
 
 @pytest.fixture(scope="session")
