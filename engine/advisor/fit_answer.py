@@ -147,8 +147,9 @@ def _sized(
     if _weights_gb(model, precision) > (room.gpu.usable_gb or 0.0) * room.count:
         return None, None
     given: dict[str, Value] = {"task": "inference", "model_name": model.id, "weight_precision": precision}
+    given["concurrency"] = 1
     if context is not None:
-        given |= {"context_tokens": context, "concurrency": 1}
+        given["context_tokens"] = context
     try:
         workload = advisor.read(given)
     except InputError:  # A format or a kind that no job of the vocabulary has.
