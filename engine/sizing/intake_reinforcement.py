@@ -55,6 +55,7 @@ def _rollout(reader: Reader, usual: Rollout) -> dict[str, Any]:
     if share is None and usual.share is not None:
         share = reader.assume("rollout_memory_pct", 100.0 * usual.share, usual.source)
     return {
+        "answer_tokens": reader.whole("output_tokens") if reader.known("output_tokens") else None,
         "rollout_here": True,
         "rollout_sleeps": sleeps,
         "rollout_shares_weights": usual.shares_weights,

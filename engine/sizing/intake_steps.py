@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from whichgpu.engine.catalogue import Family
 from whichgpu.engine.core import Banded
+from whichgpu.engine.sizing.intake_reinforcement import ONLINE
 from whichgpu.engine.sizing.job import Kind
 from whichgpu.engine.sizing.reading import TRANSFORMERS, Reader
 from whichgpu.engine.sizing.speed_constants import speed_constants
@@ -39,7 +40,7 @@ def step_samples(reader: Reader, kind: Kind, family: Family, seq: int) -> StepSa
     if batch and (times or ranks):
         because = "the batch of one GPU as often as it is stated" if ranks else "stated for one GPU"
         return StepSamples(reader.assume("global_batch_size", stated_samples, because), True)
-    usual = _usual(kind, family, seq)
+    usual = _usual(kind, family, seq, online=reader.text("rl_method") in ONLINE)
     because = "stated for one GPU" if stated_samples > usual else "usual; the same for all plans, and hours go with it"
     return StepSamples(reader.assume("global_batch_size", max(stated_samples, usual), because), True)
 
@@ -54,12 +55,14 @@ def _ranks(reader: Reader) -> int | None:
     return max(1, count)
 
 
-def _usual(kind: Kind, family: Family, seq: int) -> int:
+def _usual(kind: Kind, family: Family, seq: int, *, online: bool) -> int:
     training = speed_constants().training
     if family not in TRANSFORMERS:
         return round(usual_samples(kind, family).value)
     if kind == "pretraining":
         return max(1, round(training.pretraining_step_tokens.value / seq))
+    if online:
+        return round(speed_constants().reinforcement.step_sequences.value)
     return round(training.tuning_step_sequences.value)
 
 

@@ -95,6 +95,7 @@ class Job(Struct, frozen=True):
     rl_method: str | None = None  # ppo, grpo, dpo; None: the samples are given, or not stated
     critic_params_b: float = 0.0  # of a value model that learns beside the trained one
     models_take_turns: bool = False  # of reinforcement learning: each waits in host memory while it is not at work
+    answer_tokens: int | None = None  # of a sequence, that the model itself writes; None: not stated
     rollout_here: bool = False  # the engine that answers prompts lies on the GPUs that train
     rollout_sleeps: bool = True  # it gives its memory back while weights are updated
     rollout_shares_weights: bool = False  # it answers with the trained weights themselves

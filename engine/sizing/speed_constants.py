@@ -125,6 +125,14 @@ class TrainingSpeed(FrozenModel):
     scale_from_gpus: Banded
 
 
+class ReinforcementSpeed(FrozenModel):
+    """Reinforcement learning: answers that the model writes between two updates."""
+
+    step_sequences: Banded
+    answer_share: Banded
+    card_share: Banded
+
+
 class SpeechSpeed(FrozenModel):
     """Speech recognition."""
 
@@ -226,6 +234,7 @@ class SpeedConstants(FrozenModel):
     matmul_share: dict[str, Banded]
     training_use: dict[str, Banded]
     training: TrainingSpeed
+    reinforcement: ReinforcementSpeed
     speech: SpeechSpeed
     lookups: LookupSpeed
     vision: VisionSpeed

@@ -169,6 +169,11 @@ def engine_steps(job: Job) -> EngineSteps:
     return _engine_steps(job.engine, job.engine_version)
 
 
+def steps_of_engine(engine: str) -> EngineSteps:
+    """The step times of an engine of which no version is known."""
+    return _engine_steps(engine, None)
+
+
 @remembered
 def _engine_steps(engine: str, version: str | None) -> EngineSteps:
     engines = speed_constants().engines

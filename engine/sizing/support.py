@@ -14,6 +14,7 @@ from whichgpu.engine.sizing.reading import TRANSFORMERS
 
 
 Group = Literal["memory", "rates", "times"]
+_OF_ANSWERS = "what is written and scored between updates is computed; no run that the constants stand on does that"
 _OF_LOOKUPS = "only the bandwidth of its look-ups is computed, and what lies above the tables is a usual share of it"
 
 
@@ -110,6 +111,8 @@ def _of_speed(job: Job, gpu: Gpu, group: Group) -> Support:
         return Support(
             "computed", f"no run on {architecture} is among those that the constants stand on", _measure(job)
         )
+    if level == "measured" and job.rl_method not in {None, "none"}:
+        return Support("computed", _OF_ANSWERS, _measure(job))
     return Support(level, _reason(job, group), _measure(job))
 
 

@@ -14,6 +14,7 @@ from whichgpu.engine.sizing.host_traffic import offloaded_s
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layers import layer_bytes_per_token
 from whichgpu.engine.sizing.learning import bytes_of_a_logit
+from whichgpu.engine.sizing.rollout_time import beside_update_s
 from whichgpu.engine.sizing.rows import Floats, Ints, Rows
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.speed_constants import speed_constants
@@ -51,7 +52,8 @@ def training_values(
     """Tokens and samples per second over all GPUs, seconds per step, hours of the stated run, share of peak reached.
 
     The run is 6 N D FLOPs for full training and 4 N D for adapters (no gradient of frozen weights), attention on top;
-    recomputation adds up to 2 N D to what the hardware does. NaN where the GPU's rates are unknown.
+    recomputation adds up to 2 N D to what the hardware does. Reinforcement learning writes and scores its samples
+    first (``rollout_time``). NaN where the GPU's rates are unknown.
     """
     rows = split.rows
     peaks = table.peaks(work.precisions).take(which)
@@ -82,6 +84,8 @@ def training_values(
     # A step is of what is stated; that it goes on for as long as is usual keeps exchanges apart, not steps together.
     step = step * accumulation_stated / accumulation
     batch = rows.batch * accumulation_stated * ranks
+    forward_s = micro * accumulation_stated * bubble / (_passes(job) + _recomputed(job))
+    step = step + beside_update_s(job, shape, table, which, rows, batch, forward_s, pick)
     tokens_per_s = batch * job.seq_len_tokens * job.context_parallel / step
     values = {
         "tokens_per_s": tokens_per_s,
