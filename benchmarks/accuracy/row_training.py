@@ -124,6 +124,8 @@ def training_of(facts: dict[str, Any]) -> Line:
     framework = next((own for told in (named, software) for word, own in _FRAMEWORKS if word in told), None)
     if framework:
         line["training_framework"] = framework
+        release = re.search(rf"{re.escape(framework)} v?(\d+(?:\.\d+)+)", named)
+        line |= {"training_framework_version": release.group(1)} if release else {}
     line |= _own_loop(facts, named)
     if "sample_packing" in software:
         line["packing"] = True

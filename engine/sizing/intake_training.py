@@ -56,6 +56,8 @@ def training_of(
         "prepared": kind == "qlora" and bool(defaults and defaults.prepares),
         "optimizer": _optimizer(reader, kind, model),
         "transformers_version": reader.text("transformers_version"),
+        "release_open": bool(defaults and defaults.whole_loss_before)
+        and not (reader.known("training_framework_version") or reader.known("chunked_loss")),
         **_step(reader, defaults),
         "checkpointing": checkpointing,
         "flash_attention": _fused_attention(reader, defaults),
@@ -246,6 +248,8 @@ def _chunked_loss(reader: Reader, defaults: Framework | None) -> bool:
     if stated is not None:
         return stated
     if defaults is None:
+        return False
+    if older(reader.text("training_framework_version"), defaults.whole_loss_before or ""):
         return False
     supervised = defaults.chunks_supervised_loss and not reader.known("rl_method")
     return defaults.chunked_loss or defaults.chunked_loss_in_examples or supervised

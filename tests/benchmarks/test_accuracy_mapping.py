@@ -88,6 +88,15 @@ def test_adapters_and_releases():
     assert [found[fact] for fact in facts] == ["4.38", 0.1, "bf16"]
 
 
+@pytest.mark.parametrize(
+    ("software", "release"),
+    [("LLaMA-Factory Unsloth 2024.4+FA2", "2024.4"), ("Unsloth v2026.1.2", "2026.1.2"), ("Unsloth, PEFT 0.13", None)],
+)
+def test_the_release_of_a_framework(software, release):
+    found = line(task="qlora", framework=software)
+    assert (found["training_framework"], found.get("training_framework_version")) == ("unsloth", release)
+
+
 def test_a_loop_that_lets_its_logits_go():
     held, freed = (line(task="lora", framework=f"PEFT, own loop{end}") for end in ("", ", frees logits"))
     assert "holds_logits" not in held
