@@ -18,6 +18,7 @@ _FRAMEWORKS = (
     ("torchtitan", "torchtitan"),
     ("megatron-bridge", "nemo"),
     ("megatron-deepspeed", "megatron-deepspeed"),
+    ("internevo", "internevo"),
     # verl over Megatron splits and shards as Megatron does.
     ("megatron", "megatron"),
     ("nemo", "nemo"),

@@ -66,6 +66,8 @@ class Framework(FrozenModel):
     gradient_bytes: float | None = None
     gradient_bytes_bf16: float | None = None  # in bf16: gradients add up in 32 bits beside those of the pass
     steps_by_zero: bool = False  # the optimiser is ZeRO's although models are split in the manner of Megatron
+    steps_flat: bool = False  # an optimiser of its own steps over one flat tensor by PyTorch's AdamW, as ZeRO's does
+    bucket_elements: float | None = None  # of gradients on their way, in the first two stages; None: as for ZeRO
     holds_scores: bool = False  # attention is not fused by default
     adapter_bytes: float | None = None
     batch: int | None = None  # its default micro-batch

@@ -100,6 +100,9 @@ def _fused_attention(reader: Reader, defaults: Framework | None) -> bool:
         return bool(reader.assume("flash_attention", False, defaults.source))
     if older(reader.text("pytorch_version"), sizing_constants().context.fused_since):
         return bool(reader.assume("flash_attention", False, "PyTorch before 2.0 does not fuse attention"))
+    plain = sizing_constants().plain_code
+    if older(reader.text("transformers_version"), plain.eager_before) and not (defaults and defaults.fuses_attention):
+        return bool(reader.assume("flash_attention", False, plain.source))
     return True
 
 

@@ -328,7 +328,8 @@ def trained_states(job: Job, block: Block, rows: Rows, parts: list[PartColumn]) 
     layer_inputs = (block.layer / 1e9, per.weights, block.ends / 1e9)
     parts.append(PartColumn(LIVE_LAYER, np.where(gathers, live, 0.0), layer_inputs, gathers))
     workspace: Any = 0.0
-    if job.steps_at_once and not job.optimizer_in_backward and job.optimizer in {"adamw", "lamb"}:
+    flat = defaults is not None and defaults.steps_flat  # What such a step holds is counted with its flat gradients.
+    if job.steps_at_once and not flat and not job.optimizer_in_backward and job.optimizer in {"adamw", "lamb"}:
         copy = 2.0 if job.recipe == "pure" else 4.0
         workspace = count * copy * training.foreach_workspace.value / over_states
         # DeepSpeed steps by kernels of its own, which hold none, as do most frameworks that shard: where none is named

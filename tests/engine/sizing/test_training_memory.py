@@ -223,6 +223,14 @@ def test_logits_take_fourteen_bytes_each_and_an_eighth_when_chunked():
     assert estimate(Layout(tensor=4), **facts).breakdown["logits"] == pytest.approx(whole / 4)
 
 
+@pytest.mark.parametrize(("release", "whole"), [("4.35.2", True), ("4.36.0", False), (None, False)])
+def test_attention_is_fused_from_a_release_of_transformers_on(release, whole):
+    facts = {"seq_len_tokens": 8192, "batch_size_per_gpu": 1, "training_framework": "transformers"}
+    fused = estimate(**facts, flash_attention=True).allocated_gb
+    found = estimate(**facts, transformers_version=release) if release else estimate(**facts)
+    assert (found.allocated_gb > fused + 10.0) == whole
+
+
 def test_a_fused_loss_takes_chunks_as_the_vocabulary_is_wider_than_the_stream():
     """Of 32,000 words over 4,096 numbers eight, of 128,256 thirty-two; TRL's are of 256 tokens."""
     facts = {"task": "peft_finetuning", "batch_size_per_gpu": 1, "chunked_loss": True}
