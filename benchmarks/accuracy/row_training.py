@@ -54,6 +54,7 @@ _TARGETS = (
 _STEPS = (
     ("fused", "fused"),
     ("hybridadam", "fused"),  # ColossalAI's, over a kernel of its own
+    ("one by one", "one-by-one"),
     ("torch.optim", "foreach"),
     ("adamw_torch_8bit", "one-by-one"),
     ("adamw_torch", "foreach"),

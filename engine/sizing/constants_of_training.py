@@ -51,6 +51,7 @@ class Framework(FrozenModel):
     fused_loss: bool = False
     releases_gradients: bool = False
     step: Literal["foreach", "fused", "trainer"] = "foreach"  # of AdamW; trainer: by release, as transformers' has it
+    optimizer: str | None = None  # by default
     checkpointing: str | None = None
     checkpointing_lora: str | None = None  # of adapters over a base that is not quantised
     targets: str | None = None

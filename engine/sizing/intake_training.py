@@ -54,8 +54,9 @@ def training_of(
         "recipe": recipe,
         "autocasts": recipe == "mixed" and kind in {"full", "pretraining"} and bool(defaults and defaults.autocasts),
         "prepared": kind == "qlora" and bool(defaults and defaults.prepares),
-        "optimizer": _optimizer(reader, kind, model),
+        "optimizer": _optimizer(reader, kind, model, defaults),
         "transformers_version": reader.text("transformers_version"),
+        "optimizer_step": reader.text("optimizer_step"),
         "release_open": bool(defaults and defaults.whole_loss_before)
         and not (reader.known("training_framework_version") or reader.known("chunked_loss")),
         **_step(reader, defaults),
@@ -207,9 +208,11 @@ def _loss_autocasts(reader: Reader, recipe: str, defaults: Framework | None) -> 
     return not by_deepspeed and not (recipe == "fp32" or (recipe == "pure" and pure))
 
 
-def _optimizer(reader: Reader, kind: Kind, model: ModelSpec | None) -> str:
+def _optimizer(reader: Reader, kind: Kind, model: ModelSpec | None, defaults: Framework | None) -> str:
     """As stated; else what is usual for the kind of network."""
     stated = reader.text("optimizer")
+    if kind != "inference" and defaults and defaults.optimizer and not reader.known("optimizer"):
+        return reader.assume("optimizer", defaults.optimizer, defaults.source)
     if stated in sizing_constants().training.optimizers:
         return stated
     if kind != "inference" and model is not None and (model.kind == "detection" or composed_network(model.name)):

@@ -16,6 +16,9 @@ from whichgpu.engine.sizing.training_terms import BUCKETS, FLAT_GRADIENTS, MASTE
 
 
 _NOTHING: Any = 0.0
+#: Bytes of a stepped number: the root of second moments over all at once; one tensor after the other, and what is
+#: divided by it (torch/optim/adam.py, _multi_tensor_adam and _single_tensor_adam).
+_STEPPED = {"foreach": 4.0, "one-by-one": 8.0}
 
 
 class Beside(NamedTuple):
@@ -77,6 +80,8 @@ def beside_zero(job: Job, rows: Rows, trained: Any, hidden: float) -> Beside:
     group = np.where(third, np.minimum(whole, zero.group_parameters), whole)
     # Beside the cast there is the flat tensor that it is made of; in 32 bits nothing is cast.
     each = element if job.recipe == "fp32" else element + 4.0
+    # A step by PyTorch's own AdamW, where it is said to be, has temporaries of the whole tensor beside what was cast.
+    each = max(each, 4.0 + _STEPPED.get(job.optimizer_step or "", 0.0))
     if flat:  # PyTorch's AdamW holds a further copy; under FSDP gradients are cast one by one beside those of the pass.
         each = each + 4.0 - np.where(rows.sharded("fsdp"), element, 0.0)
     own = _third_stage(job).bucket_elements
