@@ -141,7 +141,7 @@ band rests on them.
         """180 rows of pages that people read: 84 of fourteen sources that stand in none of the other files, 96 of other
 pages of repositories that do (`data/blind_runs_5.jsonl`), gathered, committed and run once in the same way: **first**
 is what came out then (`docs/decisions/0130`). **Now** is after mechanisms were mended that they showed and fifteen rows
-were told as their scripts have it (0131), so that **none of it is blind any more**. No band rests on them.
+were told as their scripts have it (0131, 0143, 0144), so that **none of it is blind any more**. No band rests on them.
 """,
     ),
     Check(
@@ -165,7 +165,8 @@ were told as their scripts have it (0131), so that **none of it is blind any mor
         76.9,
         """160 rows: 87 of 23 sources that stand in none of the other files, 73 of other pages of repositories that do
 (`data/blind_runs_6.jsonl`), gathered, committed and run once in the same way: **first** is what came out then
-(`docs/decisions/0145`). No band rests on them.
+(`docs/decisions/0145`). **Now** is after what 0146 mended, so that **none of it is blind any more**. No band rests on
+them.
 """,
     ),
     Check(

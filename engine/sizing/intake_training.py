@@ -57,8 +57,7 @@ def training_of(
         "optimizer": _optimizer(reader, kind, model, defaults),
         "transformers_version": reader.text("transformers_version"),
         "optimizer_step": reader.text("optimizer_step"),
-        "release_open": bool(defaults and defaults.whole_loss_before)
-        and not (reader.known("training_framework_version") or reader.known("chunked_loss")),
+        "release_open": _release_open(reader, defaults),
         **_step(reader, defaults),
         "checkpointing": checkpointing,
         "flash_attention": _fused_attention(reader, defaults),
@@ -91,6 +90,11 @@ def training_of(
         "varying_lengths": _varying_lengths(reader, defaults),
         "optimizer_in_backward": bool(reader.flag("optimizer_in_backward")),
     }
+
+
+def _release_open(reader: Reader, defaults: Framework | None) -> bool:
+    stated = reader.known("training_framework_version") or reader.known("chunked_loss")
+    return bool(defaults and defaults.whole_loss_before) and not stated
 
 
 def _fused_attention(reader: Reader, defaults: Framework | None) -> bool:

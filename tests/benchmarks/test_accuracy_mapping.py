@@ -76,10 +76,22 @@ def test_adapted_matrices_by_the_narrowest_choice_that_holds_them(told, means):
 
 @pytest.mark.parametrize(
     ("told", "means"),
-    [("AdamW (fused)", "fused"), ("torch.optim.AdamW", "foreach"), ("AdamW", None), ("adamw_torch_8bit", "one-by-one")],
+    [
+        ("AdamW (fused)", "fused"),
+        ("torch.optim.AdamW", "foreach"),
+        ("AdamW", None),
+        ("adamw_torch_8bit", "one-by-one"),
+        ("AdamW, one by one", "one-by-one"),
+    ],
 )
 def test_how_an_optimiser_steps(told, means):
     assert line(task="full_finetune", optimizer=told).get("optimizer_step") == means
+
+
+def test_code_of_ones_own_is_not_a_server():
+    own = line(task="inference", framework="own code (plain PyTorch, KV cache)")
+    assert own["serving_engine"] == "transformers"
+    assert "serving_engine" not in line(task="inference", framework="gpt-fast (plain PyTorch, compiled)")
 
 
 def test_adapters_and_releases():

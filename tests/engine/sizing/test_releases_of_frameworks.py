@@ -44,6 +44,13 @@ def test_what_turns_the_kernels_off(fact):
     assert passes(**fact) > 1.4 * passes()
 
 
+def test_adapters_of_unsloth_learn_by_an_optimizer_in_8_bits_unless_told():
+    """Of an adapter's parameter 10 bytes: itself and its gradient in 32 bits, two moments in eight."""
+    usual, told = (estimate(**fact).breakdown["adapters"] for fact in ({}, {"optimizer": "adamw"}))
+    assert usual == pytest.approx(told * 10 / 16)
+    assert estimate(optimizer="adamw-8bit").breakdown["adapters"] == pytest.approx(usual)
+
+
 def test_full_training_has_no_such_kernels():
     full = {"task": "full_finetuning", "peft_method": "none", "weight_precision": "bf16", "compute_precision": "bf16"}
     unsloth, plain = (

@@ -215,6 +215,25 @@ def test_encoders_drop_scores_of_attention():
     assert whole["activations"] - fused["activations"] == pytest.approx(scores, rel=0.1)
 
 
+def test_scores_that_are_dropped_take_nine_bytes_in_32_bits():
+    gpt2 = ModelSpec(
+        id="gpt2", name="GPT-2", kind="llm", layers=12, hidden=768, heads=12, kv_heads=12, intermediate=3072,
+        vocab=50257, gated_mlp=False, tied_embeddings=True, bias="all", learned_positions=1024, drops_out=True,
+    )  # fmt: skip
+    facts = {
+        "compute_precision": "fp32",
+        "seq_len_tokens": 1024,
+        "batch_size_per_gpu": 8,
+        "gradient_checkpointing": "none",
+    }
+    for model, each in ((gpt2, 9), (replace(gpt2, drops_out=False), 4)):
+        whole, fused = (
+            estimate(model=model, **facts, flash_attention=stated).breakdown["activations"] for stated in (False, True)
+        )
+        # Of the twelve layers and of the one at work.
+        assert whole - fused == pytest.approx(13 * each * 8 * 12 * 1024**2 / 1e9, rel=0.1)
+
+
 def test_logits_take_fourteen_bytes_each_and_an_eighth_when_chunked():
     facts = {"seq_len_tokens": 2048, "batch_size_per_gpu": 2}
     whole = estimate(**facts).breakdown["logits"]

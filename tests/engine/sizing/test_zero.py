@@ -146,3 +146,9 @@ def test_buckets_of_the_first_stages_as_a_framework_configures_them(framework, e
 def test_no_bucket_is_larger_than_what_is_trained():
     adapters = {"task": "peft_finetuning", "peft_method": "lora", "lora_rank": 8, "lora_targets": "qv"}
     assert 0 < bucket("zero1", 4, training_framework="axolotl", **adapters) < 0.05
+
+
+@pytest.mark.parametrize(("step", "each"), [("fused", 6), ("foreach", 8), ("one-by-one", 12)])
+def test_a_stated_step_of_pytorchs_own_has_temporaries_of_the_flat_tensor(step, each):
+    """Four bytes are cast; the root of second moments takes four more, and what is divided by it another four."""
+    assert flat("zero2", 4, optimizer_step=step) == pytest.approx(8.03 * each / 4, rel=0.02)
