@@ -9,6 +9,7 @@ from whichgpu.engine.core import Value
 from whichgpu.engine.sizing.composed import composed_network
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.constants_of_training import Framework
+from whichgpu.engine.sizing.intake_losses import chunked_loss, release_open
 from whichgpu.engine.sizing.intake_reinforcement import reinforcement_of
 from whichgpu.engine.sizing.intake_steps import step_samples
 from whichgpu.engine.sizing.job import Kind
@@ -57,11 +58,11 @@ def training_of(
         "optimizer": _optimizer(reader, kind, model, defaults),
         "transformers_version": reader.text("transformers_version"),
         "optimizer_step": reader.text("optimizer_step"),
-        "release_open": _release_open(reader, defaults),
+        "release_open": release_open(reader, defaults),
         **_step(reader, defaults),
         "checkpointing": checkpointing,
         "flash_attention": _fused_attention(reader, defaults),
-        "chunked_loss": _chunked_loss(reader, defaults),
+        "chunked_loss": chunked_loss(reader, defaults),
         "narrow_loss": reader.text("loss_precision") in {"bf16", "fp16"},
         "holds_logits": reader.flag("holds_logits"),
         "loss_autocasts": _loss_autocasts(reader, recipe, defaults),
@@ -90,11 +91,6 @@ def training_of(
         "varying_lengths": _varying_lengths(reader, defaults),
         "optimizer_in_backward": bool(reader.flag("optimizer_in_backward")),
     }
-
-
-def _release_open(reader: Reader, defaults: Framework | None) -> bool:
-    stated = reader.known("training_framework_version") or reader.known("chunked_loss")
-    return bool(defaults and defaults.whole_loss_before) and not stated
 
 
 def _fused_attention(reader: Reader, defaults: Framework | None) -> bool:
@@ -250,19 +246,6 @@ def _adapter_dropout(reader: Reader, defaults: Framework | None) -> bool:
     """As stated; else what the framework does."""
     stated = reader.number("lora_dropout")
     return stated > 0.0 if stated is not None else defaults is not None and defaults.adapter_dropout
-
-
-def _chunked_loss(reader: Reader, defaults: Framework | None) -> bool:
-    """As stated; else what the framework does."""
-    stated = reader.flag("chunked_loss")
-    if stated is not None:
-        return stated
-    if defaults is None:
-        return False
-    if older(reader.text("training_framework_version"), defaults.whole_loss_before or ""):
-        return False
-    supervised = defaults.chunks_supervised_loss and not reader.known("rl_method")
-    return defaults.chunked_loss or defaults.chunked_loss_in_examples or supervised
 
 
 def _lora_rank(reader: Reader, kind: Kind, family: Family, defaults: Framework | None) -> int:
