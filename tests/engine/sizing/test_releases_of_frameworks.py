@@ -67,6 +67,16 @@ def test_releases_before_the_fused_loss_hold_all_answers():
     assert new.breakdown.get("logits", 0.0) < 0.1 * old.breakdown["logits"]
 
 
+def test_trls_supervised_loss_is_in_chunks_from_a_release_on():
+    facts = {"training_framework": "trl", "seq_len_tokens": 8192}
+    old, new, unstated = (
+        estimate(**facts, **release).breakdown["logits"]
+        for release in ({"training_framework_version": "1.6.0"}, {"training_framework_version": "1.7.0"}, {})
+    )
+    assert old == pytest.approx(8192 * 128256 * 12 / 1e9)
+    assert new == unstated == pytest.approx(256 * 128256 * 12 / 1e9)
+
+
 def test_a_release_that_is_not_stated_widens_the_band_upwards():
     open_, known = estimate(), estimate(training_framework_version="2026.8")
     assert open_.per_gpu_gb == known.per_gpu_gb
