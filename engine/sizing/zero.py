@@ -79,7 +79,7 @@ def beside_zero(job: Job, rows: Rows, trained: Any, hidden: float) -> Beside:
     whole = trained / rows.data
     group = np.where(third, np.minimum(whole, zero.group_parameters), whole)
     # Beside the cast there is the flat tensor that it is made of; in 32 bits nothing is cast.
-    each = element if job.recipe == "fp32" else element + 4.0
+    each: Any = element if job.recipe == "fp32" else element + 4.0
     # A step by PyTorch's own AdamW, where it is said to be, has temporaries of the whole tensor beside what was cast.
     each = max(each, 4.0 + _STEPPED.get(job.optimizer_step or "", 0.0))
     if flat:  # PyTorch's AdamW holds a further copy; under FSDP gradients are cast one by one beside those of the pass.
