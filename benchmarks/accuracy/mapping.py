@@ -52,6 +52,7 @@ _ENGINES = (
     ("diffusers", "diffusers"),
     ("transformers", "transformers"),
     ("timm", "transformers"),  # plain PyTorch
+    ("own code (plain pytorch", "transformers"),
     ("litgpt", "transformers"),
     ("openai/whisper", "openai-whisper"),
     ("faster-whisper", "faster-whisper"),

@@ -18,6 +18,7 @@ _FRAMEWORKS = (
     ("torchtitan", "torchtitan"),
     ("megatron-bridge", "nemo"),
     ("megatron-deepspeed", "megatron-deepspeed"),
+    ("internevo", "internevo"),
     # verl over Megatron splits and shards as Megatron does.
     ("megatron", "megatron"),
     ("nemo", "nemo"),
@@ -53,6 +54,7 @@ _TARGETS = (
 _STEPS = (
     ("fused", "fused"),
     ("hybridadam", "fused"),  # ColossalAI's, over a kernel of its own
+    ("one by one", "one-by-one"),
     ("torch.optim", "foreach"),
     ("adamw_torch_8bit", "one-by-one"),
     ("adamw_torch", "foreach"),
@@ -124,6 +126,8 @@ def training_of(facts: dict[str, Any]) -> Line:
     framework = next((own for told in (named, software) for word, own in _FRAMEWORKS if word in told), None)
     if framework:
         line["training_framework"] = framework
+        release = re.search(rf"{re.escape(framework)} v?(\d+(?:\.\d+)+)", named)
+        line |= {"training_framework_version": release.group(1)} if release else {}
     line |= _own_loop(facts, named)
     if "sample_packing" in software:
         line["packing"] = True

@@ -48,6 +48,8 @@ JOINS_LAYERS = frozenset(("chatglm",))
 PLAIN_LOSSES = FALCONS | {
     *("bloom", "dbrx", "gpt2", "gpt_bigcode", "gpt_neox", "mpt", "opt", "persimmon", "stablelm", "xglm")
 }
+#: Their classes drop a tenth of the scores of attention, and of what its layers add, unless told (attn_pdrop).
+DROPS_OUT = frozenset(("gpt2", "gpt_bigcode"))
 OWN_PLAIN_LOSSES = frozenset(("qwen",))
 #: Gate and up are one matrix (gate_up_proj in the modules of transformers 5.24, dense_h_to_4h in ChatGLM's).
 FUSED_GATES = frozenset(("chatglm", "glm", "glm4", "phi3", "phi3_v", "phi4mm"))

@@ -8,6 +8,7 @@ from whichgpu.engine.catalogue.config_experts import experts_of
 from whichgpu.engine.catalogue.config_kinds import (
     ALL_BIAS,
     CAPS_LOGITS,
+    DROPS_OUT,
     ENCODER_DECODERS,
     ENCODERS,
     FALCONS,
@@ -125,6 +126,7 @@ def _spec(reader: ConfigReader, identity: str, *, multimodal: bool) -> ModelSpec
         parallel_branches=kind == "gpt_neox" and reader.flag("use_parallel_residual", default=True),
         partial_rotary=kind == "gpt_neox" and _rotated_share(reader) < 1.0,
         capped_logits=_caps_logits(reader, kind),
+        drops_out=kind in DROPS_OUT and reader.content.get("attn_pdrop") != 0,
         plain_loss="own" if kind in OWN_PLAIN_LOSSES else "transformers" if kind in PLAIN_LOSSES else None,
         moe=experts_of(reader, layers),
         mla=mla,

@@ -152,6 +152,7 @@ class ModelSpec(FrozenModel):
     parallel_branches: bool = False  # attention and the feed-forward part of a layer read the same input
     partial_rotary: bool = False  # some numbers of a head are rotated, and joined with the others again
     capped_logits: bool = False  # through a hyperbolic tangent, whose answer stays until the backward pass
+    drops_out: bool = False  # its configuration drops scores, and what parts of a layer add, while it learns
     plain_loss: Literal["own", "transformers"] | None = None  # its own code, or an old class, does not cast answers
     moe: Moe | None = None
     mla: Mla | None = None

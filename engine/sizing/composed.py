@@ -62,17 +62,19 @@ class Composed(Struct, frozen=True):
     gmacs: float  # at ``native_px`` squared
     native_px: int
 
-    def elements(self, pixels: float, classes: int = 0) -> float:
+    def elements(self, pixels: float, classes: int = 0, wide: float = 1.0) -> float:
         """Elements alive at the start of the backward pass for one image.
 
         Args:
             pixels: of the image.
             classes: that a network which gives each pixel a class tells apart.
+            wide: elements of an activation in one of a loss: losses are in 32 bits whatever comes before (mmdetection
+                and mmsegmentation, ``force_fp32`` of their heads' losses; autocast of PyTorch).
         """
         # Beside the maps that a loss keeps as many take their gradients, before those of the layers come.
-        working = max(self.working_per_pixel, self.class_maps * classes)
-        scored = self.class_scores * (classes or sizing_constants().vision.parts.detected_classes.value)
-        each = self.kept_per_pixel + self.class_maps * classes + scored + working
+        working = max(self.working_per_pixel, self.class_maps * classes * wide)
+        scored = self.class_scores * (classes or sizing_constants().vision.parts.detected_classes.value) * wide
+        each = self.kept_per_pixel + self.class_maps * classes * wide + scored + working
         return pixels * each + self.kept_fixed + self.working_fixed
 
 

@@ -51,6 +51,7 @@ class Framework(FrozenModel):
     fused_loss: bool = False
     releases_gradients: bool = False
     step: Literal["foreach", "fused", "trainer"] = "foreach"  # of AdamW; trainer: by release, as transformers' has it
+    optimizer: str | None = None  # by default
     checkpointing: str | None = None
     checkpointing_lora: str | None = None  # of adapters over a base that is not quantised
     targets: str | None = None
@@ -66,6 +67,8 @@ class Framework(FrozenModel):
     gradient_bytes: float | None = None
     gradient_bytes_bf16: float | None = None  # in bf16: gradients add up in 32 bits beside those of the pass
     steps_by_zero: bool = False  # the optimiser is ZeRO's although models are split in the manner of Megatron
+    steps_flat: bool = False  # an optimiser of its own steps over one flat tensor by PyTorch's AdamW, as ZeRO's does
+    bucket_elements: float | None = None  # of gradients on their way, in the first two stages; None: as for ZeRO
     holds_scores: bool = False  # attention is not fused by default
     adapter_bytes: float | None = None
     batch: int | None = None  # its default micro-batch
@@ -83,6 +86,9 @@ class Framework(FrozenModel):
     keeps_chunks: bool = False  # a chunked loss holds all chunks until the backward pass
     loss_chunk_tokens: int | None = None  # of a chunk of its loss, whatever the vocabulary
     loss_chunk_gb: float | None = None  # the most that a chunk of its loss takes
+    whole_loss_before: str | None = None  # releases that hold all answers to the loss
+    loss_in_place: bool = False  # such a loss writes its gradient over the answers
+    kernels_in_place: bool = False  # adapted matrices of a layer and its gate write gradients over what they kept
     keeps_gathered: bool = False  # sequence parallelism keeps inputs gathered, not each rank's share
     keeps_quantized_inputs: bool = False  # of every 4-bit matrix, as bitsandbytes did up to 0.42
     exchanges_heads: bool = False  # context parallelism has each rank attend for its heads over all tokens (Ulysses)
@@ -130,6 +136,7 @@ class Logits(FrozenModel):
     wide_before: str  # of transformers: models answer in 32 bits
     copied: float  # with a copy of what is shifted, at the end of the forward pass
     copied_before: str  # of transformers
+    in_place: float  # of a kernel that writes the gradient over the answers, with their copy for whoever trains
     plain_before: str  # of transformers: classes that do not cast their answers before the loss are done away with
     source: str
 

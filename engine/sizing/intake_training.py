@@ -9,6 +9,7 @@ from whichgpu.engine.core import Value
 from whichgpu.engine.sizing.composed import composed_network
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.constants_of_training import Framework
+from whichgpu.engine.sizing.intake_losses import chunked_loss, release_open
 from whichgpu.engine.sizing.intake_reinforcement import reinforcement_of
 from whichgpu.engine.sizing.intake_steps import step_samples
 from whichgpu.engine.sizing.job import Kind
@@ -54,12 +55,14 @@ def training_of(
         "recipe": recipe,
         "autocasts": recipe == "mixed" and kind in {"full", "pretraining"} and bool(defaults and defaults.autocasts),
         "prepared": kind == "qlora" and bool(defaults and defaults.prepares),
-        "optimizer": _optimizer(reader, kind, model),
+        "optimizer": _optimizer(reader, kind, model, defaults),
         "transformers_version": reader.text("transformers_version"),
+        "optimizer_step": reader.text("optimizer_step"),
+        "release_open": release_open(reader, defaults),
         **_step(reader, defaults),
         "checkpointing": checkpointing,
         "flash_attention": _fused_attention(reader, defaults),
-        "chunked_loss": _chunked_loss(reader, defaults),
+        "chunked_loss": chunked_loss(reader, defaults),
         "narrow_loss": reader.text("loss_precision") in {"bf16", "fp16"},
         "holds_logits": reader.flag("holds_logits"),
         "loss_autocasts": _loss_autocasts(reader, recipe, defaults),
@@ -98,6 +101,9 @@ def _fused_attention(reader: Reader, defaults: Framework | None) -> bool:
         return bool(reader.assume("flash_attention", False, defaults.source))
     if older(reader.text("pytorch_version"), sizing_constants().context.fused_since):
         return bool(reader.assume("flash_attention", False, "PyTorch before 2.0 does not fuse attention"))
+    plain = sizing_constants().plain_code
+    if older(reader.text("transformers_version"), plain.eager_before) and not (defaults and defaults.fuses_attention):
+        return bool(reader.assume("flash_attention", False, plain.source))
     return True
 
 
@@ -202,9 +208,11 @@ def _loss_autocasts(reader: Reader, recipe: str, defaults: Framework | None) -> 
     return not by_deepspeed and not (recipe == "fp32" or (recipe == "pure" and pure))
 
 
-def _optimizer(reader: Reader, kind: Kind, model: ModelSpec | None) -> str:
+def _optimizer(reader: Reader, kind: Kind, model: ModelSpec | None, defaults: Framework | None) -> str:
     """As stated; else what is usual for the kind of network."""
     stated = reader.text("optimizer")
+    if kind != "inference" and defaults and defaults.optimizer and not reader.known("optimizer"):
+        return reader.assume("optimizer", defaults.optimizer, defaults.source)
     if stated in sizing_constants().training.optimizers:
         return stated
     if kind != "inference" and model is not None and (model.kind == "detection" or composed_network(model.name)):
@@ -238,17 +246,6 @@ def _adapter_dropout(reader: Reader, defaults: Framework | None) -> bool:
     """As stated; else what the framework does."""
     stated = reader.number("lora_dropout")
     return stated > 0.0 if stated is not None else defaults is not None and defaults.adapter_dropout
-
-
-def _chunked_loss(reader: Reader, defaults: Framework | None) -> bool:
-    """As stated; else what the framework does."""
-    stated = reader.flag("chunked_loss")
-    if stated is not None:
-        return stated
-    if defaults is None:
-        return False
-    supervised = defaults.chunks_supervised_loss and not reader.known("rl_method")
-    return defaults.chunked_loss or defaults.chunked_loss_in_examples or supervised
 
 
 def _lora_rank(reader: Reader, kind: Kind, family: Family, defaults: Framework | None) -> int:

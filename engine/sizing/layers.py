@@ -13,6 +13,7 @@ import numpy as np
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.constants_of_training import Framework
 from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.layers_in_place import in_place_elements, works_in_place
 from whichgpu.engine.sizing.layers_wide import wide_layer
 from whichgpu.engine.sizing.shape import Shape
 
@@ -288,6 +289,8 @@ def _computed_anew(job: Job, shape: Shape, tensor: Any, shared: Any) -> Any:
     """A gated layer under full checkpointing: at the peak its feed-forward part's maps and their gradients."""
     query = shape.heads * shape.head_dim
     values = shape.latent if shape.latent else 2 * shape.kv_heads * shape.head_dim
+    if works_in_place(job, shape):
+        return in_place_elements(shape, tensor, shared) * _element(job)
     hidden, split = 3.0, 2.0 * query + values + 6.0 * shape.intermediate
     if job.peft and _own_inputs(job):  # Their casts, and gradients of these in 32 bits.
         targets = set(job.lora_targets)

@@ -65,6 +65,21 @@ def activations_gb(
     return tokens * stored * layers_here / 1e9, one_layer
 
 
+def forward_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:
+    """What the forward pass of a layer that is computed anew has left in blocks too small for whole answers, in GB.
+
+    Its input, its sum and what the feed-forward part reads, and the maps of that part: gate, product and what comes of
+    both. The allocator gives a larger tensor no blocks that it would have to join (CUDACachingAllocator.cpp,
+    get_free_block), and answers over a vocabulary are larger than any of these.
+    """
+    if job.checkpointing != "full" or job.chunked_loss:
+        return 0.0
+    element = 4.0 if job.recipe == "fp32" else 2.0
+    streams = 3.0 * shape.hidden / (tensor if job.sequence_parallel else 1)
+    each = (streams + (3.0 if shape.gated else 2.0) * shape.intermediate / tensor) * element
+    return micro_batch * job.seq_len_tokens * each / 1e9
+
+
 def in_pipeline(job: Job, rows: Rows) -> tuple[Any, Any]:
     """Micro-batch and micro-batches of a step, as the framework sends them through a pipeline."""
     defaults = sizing_constants().training.frameworks.get(job.framework or "")
@@ -146,6 +161,8 @@ def bytes_of_a_logit(job: Job, shape: Shape) -> float:
     if job.compiled or job.fused_loss:
         return training.logit_bytes_compiled.value
     logits = training.logits
+    if _writes_over_answers(job):
+        return logits.in_place
     plain = _takes_answers_plainly(job, shape)
     # Autocast gives a head in 32 bits a copy in 16 to answer with; a loop that takes its loss in 16 bits has none.
     wide_head = wide_ends(job) and job.narrow_loss
@@ -159,6 +176,12 @@ def bytes_of_a_logit(job: Job, shape: Shape) -> float:
     whole = logits.loss + ((logits.wide_answer if wide else logits.answer) if _held(job) else 0.0)
     copied = not wide and not plain and older(job.transformers_version, logits.copied_before)
     return (max(whole, logits.copied) if copied else whole) + capped
+
+
+def _writes_over_answers(job: Job) -> bool:
+    """Whether the loss is a framework's own, whose gradient takes the place of the answers, beside all of them."""
+    defaults = sizing_constants().training.frameworks.get(job.framework or "")
+    return defaults is not None and defaults.loss_in_place and not job.chunked_loss
 
 
 def _held(job: Job) -> bool:

@@ -139,7 +139,7 @@ def _composed_maps(job: Job, images: Ints, size: float) -> PartColumn | None:
     pixels = job.pixels(1.0 if found.dense or "image_px" in job.unstated else 0.6)
     unstated = round(sizing_constants().vision.parts.classes.value) if found.dense else 0
     classes = job.classes or unstated
-    value = images * found.elements(pixels, classes) * size / 1e9
+    value = images * found.elements(pixels, classes, 1.0 if job.recipe == "fp32" else 2.0) * size / 1e9
     return PartColumn(_COUNTED, value, (images, found.name, pixels, classes))
 
 

@@ -171,7 +171,8 @@ def _published(model: ModelSpec, stated_b: float | None, active_b: float | None)
         capped_logits=model.capped_logits,
         plain_loss=model.plain_loss,
         # BERT and its relatives; configurations of the kind have a dropout of 0.1 by default.
-        drops_out=model.kind == "encoder" and model.bias == "all" and model.learned_positions is not None,
+        drops_out=model.drops_out
+        or (model.kind == "encoder" and model.bias == "all" and model.learned_positions is not None),
         encoders=min(encoders, params),
     )
 

@@ -11,7 +11,7 @@ from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.encoders import kept_gb, learns_encoders
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layers import wide_ends
-from whichgpu.engine.sizing.learning import activations_gb, adapter_params, in_pipeline, logits_gb
+from whichgpu.engine.sizing.learning import activations_gb, adapter_params, forward_gb, in_pipeline, logits_gb
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn
 from whichgpu.engine.sizing.reinforcement import beside_the_actor, rollout_part, rollout_spare
 from whichgpu.engine.sizing.replicas import cast_weights, replica_buckets
@@ -124,8 +124,9 @@ def _without_frozen_encoders(job: Job, shape: Shape, rows: Rows, parts: list[Par
 def _passes(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> tuple[Any, Any, Any]:
     """Append activations and logits; give one layer at work, what the step frees, and what is never there together, GB.
 
-    The loss and the layer at work come one after the other. What one leaves is used again by the other, unless lengths
-    vary or FSDP gathers weights on streams of its own, for which the allocator keeps blocks apart: then both are held.
+    The loss and the layer at work come one after the other. The backward pass of the layer uses what the loss leaves,
+    unless lengths vary or FSDP gathers weights on streams of its own, for which the allocator keeps blocks apart: then
+    both are held. The loss has no use for what the forward pass of the layer leaves.
     """
     micro_batch, accumulation = in_pipeline(job, rows)
     tensor, pipeline = rows.tensor, rows.pipeline
@@ -136,7 +137,9 @@ def _passes(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> tupl
     over = np.maximum(0.0, logits_gb(job, shape, tensor, micro_batch) - kept * (1.0 - 1.0 / stages))
     logits = np.where(pipeline == 1, logits_gb(job, shape, tensor, micro_batch), over)
     twice = np.minimum(logits, one_layer)
-    reused = np.where((shards(rows)[0] == 1) & (not job.varying_lengths), twice, 0.0)
+    left = np.minimum(twice, forward_gb(job, shape, tensor, micro_batch))
+    again = np.minimum(twice, np.maximum(0.0, one_layer - left))
+    reused = np.where((shards(rows)[0] == 1) & (not job.varying_lengths), again, 0.0)
     activations = kept + one_layer - reused
     settings = (micro_batch, job.seq_len_tokens, job.checkpointing, job.flash_attention, tensor, pipeline)
     parts.append(PartColumn(ACTIVATIONS, activations, settings))
@@ -325,7 +328,8 @@ def trained_states(job: Job, block: Block, rows: Rows, parts: list[PartColumn]) 
     layer_inputs = (block.layer / 1e9, per.weights, block.ends / 1e9)
     parts.append(PartColumn(LIVE_LAYER, np.where(gathers, live, 0.0), layer_inputs, gathers))
     workspace: Any = 0.0
-    if job.steps_at_once and not job.optimizer_in_backward and job.optimizer in {"adamw", "lamb"}:
+    flat = defaults is not None and defaults.steps_flat  # What such a step holds is counted with its flat gradients.
+    if job.steps_at_once and not flat and not job.optimizer_in_backward and job.optimizer in {"adamw", "lamb"}:
         copy = 2.0 if job.recipe == "pure" else 4.0
         workspace = count * copy * training.foreach_workspace.value / over_states
         # DeepSpeed steps by kernels of its own, which hold none, as do most frameworks that shard: where none is named

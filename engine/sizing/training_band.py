@@ -150,8 +150,8 @@ def _left_open(
     experts = _experts_open_gb(job, shape, rows)
     if experts is not None:
         yield 0.0, 0.5 * experts, "whether experts are quantized too is not stated"
-    if job.loss_assumed:
-        # A chunked loss is the framework's default, from which a run may depart.
+    if job.loss_assumed or (job.release_open and job.chunked_loss):
+        # A chunked loss is the framework's default, from which a run may depart, or that of its later releases.
         whole = logits_gb(replace(job, chunked_loss=False), shape, rows.tensor, micro_batch)
         yield 0.0, 0.5 * whole, "whether the loss is fused is not stated"
 

@@ -16,6 +16,9 @@ from whichgpu.engine.sizing.training_terms import BUCKETS, FLAT_GRADIENTS, MASTE
 
 
 _NOTHING: Any = 0.0
+#: Bytes of a stepped number: the root of second moments over all at once; one tensor after the other, and what is
+#: divided by it (torch/optim/adam.py, _multi_tensor_adam and _single_tensor_adam).
+_STEPPED = {"foreach": 4.0, "one-by-one": 8.0}
 
 
 class Beside(NamedTuple):
@@ -66,6 +69,9 @@ def beside_zero(job: Job, rows: Rows, trained: Any, hidden: float) -> Beside:
     megatron = defaults is not None and splits_models(job) and not defaults.steps_by_zero
     third = in_third_stage(job, rows)
     staged = third | (rows.sharded("zero1", "zero2") & (not job.cpu_offload))
+    flat = defaults is not None and defaults.steps_flat
+    if flat:
+        staged = staged | rows.sharded("fsdp")
     if megatron or accumulates_wide(job) or not np.any(staged):
         return Beside()
     zero = sizing_constants().training.zero
@@ -73,10 +79,16 @@ def beside_zero(job: Job, rows: Rows, trained: Any, hidden: float) -> Beside:
     whole = trained / rows.data
     group = np.where(third, np.minimum(whole, zero.group_parameters), whole)
     # Beside the cast there is the flat tensor that it is made of; in 32 bits nothing is cast.
-    each = element if job.recipe == "fp32" else element + 4.0
+    each: Any = element if job.recipe == "fp32" else element + 4.0
+    # A step by PyTorch's own AdamW, where it is said to be, has temporaries of the whole tensor beside what was cast.
+    each = max(each, 4.0 + _STEPPED.get(job.optimizer_step or "", 0.0))
+    if flat:  # PyTorch's AdamW holds a further copy; under FSDP gradients are cast one by one beside those of the pass.
+        each = each + 4.0 - np.where(rows.sharded("fsdp"), element, 0.0)
     own = _third_stage(job).bucket_elements
     one = 1.0 * hidden * hidden if own is None else own
-    bucket = np.where(third, one + np.minimum(one, trained), 2.0 * zero.bucket_elements)
+    stated = defaults.bucket_elements if defaults is not None else None
+    first = 2.0 * zero.bucket_elements if stated is None else np.minimum(stated, trained)
+    bucket = np.where(third, one + np.minimum(one, trained), np.where(rows.sharded("fsdp"), 0.0, first))
     # The partition that the optimiser steps is a clone of the weights, whatever their type; of 16 bits it is counted.
     copy = whole * (4.0 if job.recipe == "fp32" else 0.0)
     stepped = 0.0 if job.cpu_offload else 1.0
@@ -87,8 +99,8 @@ def beside_zero(job: Job, rows: Rows, trained: Any, hidden: float) -> Beside:
 def zero_parts(beside: Beside, trained: Any, rows: Rows, freed: Any) -> list[PartColumn]:
     """The summands of what ZeRO takes: buckets, and what a step takes beyond what is ``freed`` by then, in GB."""
     parts: list[PartColumn] = []
-    if np.any(beside.buckets):
-        parts.append(PartColumn(BUCKETS, beside.buckets, (rows.data,), beside.buckets > 0))
+    if np.any(beside.buckets) or np.any(beside.flat):
+        parts.append(PartColumn(BUCKETS, beside.buckets, (rows.data,), np.asarray(beside.buckets) > 0))
         more = np.maximum(0.0, beside.flat - freed)
         parts.append(PartColumn(MASTER_COPY, beside.copy, (trained / 1e9, rows.data), beside.copy > 0))
         parts.append(PartColumn(FLAT_GRADIENTS, more, (trained / 1e9, rows.data, freed), more > 0))

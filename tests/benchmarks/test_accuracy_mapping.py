@@ -76,16 +76,37 @@ def test_adapted_matrices_by_the_narrowest_choice_that_holds_them(told, means):
 
 @pytest.mark.parametrize(
     ("told", "means"),
-    [("AdamW (fused)", "fused"), ("torch.optim.AdamW", "foreach"), ("AdamW", None), ("adamw_torch_8bit", "one-by-one")],
+    [
+        ("AdamW (fused)", "fused"),
+        ("torch.optim.AdamW", "foreach"),
+        ("AdamW", None),
+        ("adamw_torch_8bit", "one-by-one"),
+        ("AdamW, one by one", "one-by-one"),
+    ],
 )
 def test_how_an_optimiser_steps(told, means):
     assert line(task="full_finetune", optimizer=told).get("optimizer_step") == means
+
+
+def test_code_of_ones_own_is_not_a_server():
+    own = line(task="inference", framework="own code (plain PyTorch, KV cache)")
+    assert own["serving_engine"] == "transformers"
+    assert "serving_engine" not in line(task="inference", framework="gpt-fast (plain PyTorch, compiled)")
 
 
 def test_adapters_and_releases():
     found = line(task="lora", framework="transformers 4.38, own loop", lora={"dropout": 0.1, "precision": "bf16"})
     facts = ("transformers_version", "lora_dropout", "adapter_precision")
     assert [found[fact] for fact in facts] == ["4.38", 0.1, "bf16"]
+
+
+@pytest.mark.parametrize(
+    ("software", "release"),
+    [("LLaMA-Factory Unsloth 2024.4+FA2", "2024.4"), ("Unsloth v2026.1.2", "2026.1.2"), ("Unsloth, PEFT 0.13", None)],
+)
+def test_the_release_of_a_framework(software, release):
+    found = line(task="qlora", framework=software)
+    assert (found["training_framework"], found.get("training_framework_version")) == ("unsloth", release)
 
 
 def test_a_loop_that_lets_its_logits_go():

@@ -309,3 +309,11 @@ def test_what_the_hub_refuses_is_shown_with_the_way_round(monkeypatch: pytest.Mo
 def test_whose_class_does_not_cast_its_answers(kind: str, whose: str | None) -> None:
     sides = {"hidden_size": 2048, "num_attention_heads": 16, "num_hidden_layers": 24, "vocab_size": 49280}
     assert model_from_config({"model_type": kind, "intermediate_size": 8192, **sides}).plain_loss == whose
+
+
+@pytest.mark.parametrize(
+    ("kind", "told", "drops"), [("gpt2", {}, True), ("gpt2", {"attn_pdrop": 0.0}, False), ("llama", {}, False)]
+)
+def test_whose_configuration_drops_scores(kind: str, told: dict[str, float], drops: bool) -> None:
+    sides = {"hidden_size": 768, "num_attention_heads": 12, "num_hidden_layers": 12, "vocab_size": 50257}
+    assert model_from_config({"model_type": kind, "intermediate_size": 3072, **sides, **told}).drops_out is drops

@@ -150,3 +150,25 @@ def test_a_training_step_of_a_classifier_takes_what_is_usual(advisor, name, low,
     assert low <= answer["per_gpu_gb"] <= high
     double = size_workload(advisor, advisor.read({**facts, "batch_size_per_gpu": 256}))
     assert double["breakdown"]["activations_gb"] == pytest.approx(2 * answer["breakdown"]["activations_gb"], rel=1e-4)
+
+
+def test_losses_are_in_32_bits_whatever_comes_before():
+    """What a loss keeps of each class counts twice among activations in 16 bits, the maps of the layers once."""
+    found = composed_network("RetinaNet R-50-FPN")
+    assert found is not None
+    plain, narrow, wide = (found.elements(1e6, *classes) for classes in ((1, 0.0), (80, 1.0), (80, 2.0)))
+    assert wide - plain == pytest.approx(2 * (narrow - plain))
+
+
+def test_a_network_in_16_bits_keeps_its_scores_in_32(advisor):
+    facts = {"task": "full_finetuning", "model_name": "RetinaNet R-50-FPN", "batch_size_per_gpu": 2, "image_px": 1333}
+    facts |= {"image_short_px": 800, "gpu": "nvidia-v100-32gb"}
+
+    def scores(precision: str) -> float:
+        few, many = (
+            size_workload(advisor, advisor.read(facts | {"compute_precision": precision, "classes": classes}))
+            for classes in (1, 801)
+        )
+        return many["breakdown"]["activations_gb"] - few["breakdown"]["activations_gb"]
+
+    assert scores("fp16") == pytest.approx(scores("fp32"), rel=0.01)

@@ -84,6 +84,13 @@ def test_a_full_card_gives_back_what_is_never_in_use_together():
     assert full.low_gb <= full.per_gpu_gb <= full.high_gb
 
 
-def test_one_gpu_has_nothing_to_give_back():
+def test_one_gpu_gives_back_what_the_forward_pass_of_a_layer_left():
     facts = {"seq_len_tokens": 2048, "batch_size_per_gpu": 10, "gradient_checkpointing": "full"}
-    assert estimate(Layout(), usable_gb=1.0, **facts).per_gpu_gb == estimate(Layout(), **facts).per_gpu_gb
+    roomy, least = estimate(Layout(), **facts), estimate(Layout(), usable_gb=1.0, **facts)
+    left = 20480 * (3 * 4096 + 3 * 11008) * 2 / 1e9
+    assert roomy.breakdown["activations"] - least.breakdown["activations"] == pytest.approx(left)
+    assert least.allocated_gb == pytest.approx(roomy.allocated_gb)
+    # Chunks of a loss are no larger than the blocks of a layer, and without recomputation nothing is let go.
+    for other in ({"chunked_loss": True}, {"gradient_checkpointing": "none"}):
+        both = [estimate(Layout(), usable_gb=usable, **facts | other) for usable in (1.0, 500.0)]
+        assert both[0].per_gpu_gb == both[1].per_gpu_gb

@@ -142,7 +142,9 @@ def test_checkpointing_trades_activations_for_time():
 def test_a_checkpoint_is_one_hidden_state_a_layer():
     found = estimate(seq_len_tokens=2048, batch_size_per_gpu=4, gradient_checkpointing="full")
     checkpoints = 32 * 4096 * 2 * 2048 * 4 / 1e9
-    assert found.breakdown["activations"] == pytest.approx(checkpoints)  # The logits are larger than a layer at work.
+    forward = 2048 * 4 * (3 * 4096 + 3 * 11008) * 2 / 1e9
+    # The logits are larger than a layer at work, but cannot use what its forward pass left.
+    assert found.breakdown["activations"] == pytest.approx(checkpoints + forward)
     chunked = estimate(seq_len_tokens=2048, batch_size_per_gpu=4, gradient_checkpointing="full", chunked_loss=True)
     at_work = 2048 * 4 * (10 * 4096 + 4 * 4096 + 2 * 8192 + 12 * 11008) / 1e9  # as traced, bytes per token
     both = chunked.breakdown["activations"] + chunked.breakdown["logits"]
@@ -213,12 +215,39 @@ def test_encoders_drop_scores_of_attention():
     assert whole["activations"] - fused["activations"] == pytest.approx(scores, rel=0.1)
 
 
+def test_scores_that_are_dropped_take_nine_bytes_in_32_bits():
+    gpt2 = ModelSpec(
+        id="gpt2", name="GPT-2", kind="llm", layers=12, hidden=768, heads=12, kv_heads=12, intermediate=3072,
+        vocab=50257, gated_mlp=False, tied_embeddings=True, bias="all", learned_positions=1024, drops_out=True,
+    )  # fmt: skip
+    facts = {
+        "compute_precision": "fp32",
+        "seq_len_tokens": 1024,
+        "batch_size_per_gpu": 8,
+        "gradient_checkpointing": "none",
+    }
+    for model, each in ((gpt2, 9), (replace(gpt2, drops_out=False), 4)):
+        whole, fused = (
+            estimate(model=model, **facts, flash_attention=stated).breakdown["activations"] for stated in (False, True)
+        )
+        # Of the twelve layers and of the one at work.
+        assert whole - fused == pytest.approx(13 * each * 8 * 12 * 1024**2 / 1e9, rel=0.1)
+
+
 def test_logits_take_fourteen_bytes_each_and_an_eighth_when_chunked():
     facts = {"seq_len_tokens": 2048, "batch_size_per_gpu": 2}
     whole = estimate(**facts).breakdown["logits"]
     assert whole == pytest.approx(14 * 2048 * 2 * 32000 / 1e9)
     assert estimate(training_framework="unsloth", **facts).breakdown["logits"] == pytest.approx(whole / 8)
     assert estimate(Layout(tensor=4), **facts).breakdown["logits"] == pytest.approx(whole / 4)
+
+
+@pytest.mark.parametrize(("release", "whole"), [("4.35.2", True), ("4.36.0", False), (None, False)])
+def test_attention_is_fused_from_a_release_of_transformers_on(release, whole):
+    facts = {"seq_len_tokens": 8192, "batch_size_per_gpu": 1, "training_framework": "transformers"}
+    fused = estimate(**facts, flash_attention=True).allocated_gb
+    found = estimate(**facts, transformers_version=release) if release else estimate(**facts)
+    assert (found.allocated_gb > fused + 10.0) == whole
 
 
 def test_a_fused_loss_takes_chunks_as_the_vocabulary_is_wider_than_the_stream():

@@ -124,3 +124,31 @@ def test_and_a_reference_and_the_weights_of_a_critic():
     assert below["critic"] == pytest.approx(8.03 * (2 + 2 / 4), rel=0.01)
     assert third["frozen_components"] < 4
     assert third.get("critic", 0.0) == 0.0
+
+
+@pytest.mark.parametrize("ranks", [1, 4])
+def test_internevo_steps_over_one_flat_tensor_whatever_the_number_of_ranks(ranks):
+    """Gradients as they are and cast, six bytes, and PyTorch's further copy while AdamW goes over all at once, four."""
+    assert flat("zero1", ranks, training_framework="internevo") == pytest.approx(8.03 * 10 / ranks, rel=0.02)
+
+
+def test_under_fsdp_internevo_casts_gradients_beside_those_of_the_pass():
+    """Four bytes cast and four of the step, over the ranks; no buckets, and no other workspace."""
+    assert flat("fsdp", 4, training_framework="internevo") == pytest.approx(8.03 * 8 / 4, rel=0.02)
+    assert bucket("fsdp", 4, training_framework="internevo") == 0.0
+
+
+@pytest.mark.parametrize(("framework", "elements"), [("axolotl", 1.0e9), ("internevo", 2 * 512 * 1024**2)])
+def test_buckets_of_the_first_stages_as_a_framework_configures_them(framework, elements):
+    assert bucket("zero1", 4, training_framework=framework) == pytest.approx(2 * elements / 1e9, rel=1e-3)
+
+
+def test_no_bucket_is_larger_than_what_is_trained():
+    adapters = {"task": "peft_finetuning", "peft_method": "lora", "lora_rank": 8, "lora_targets": "qv"}
+    assert 0 < bucket("zero1", 4, training_framework="axolotl", **adapters) < 0.05
+
+
+@pytest.mark.parametrize(("step", "each"), [("fused", 6), ("foreach", 8), ("one-by-one", 12)])
+def test_a_stated_step_of_pytorchs_own_has_temporaries_of_the_flat_tensor(step, each):
+    """Four bytes are cast; the root of second moments takes four more, and what is divided by it another four."""
+    assert flat("zero2", 4, optimizer_step=step) == pytest.approx(8.03 * each / 4, rel=0.02)

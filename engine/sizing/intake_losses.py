@@ -1,0 +1,26 @@
+"""How a framework and its release take the loss of a training step."""
+
+from __future__ import annotations
+
+from whichgpu.engine.sizing.constants_of_training import Framework
+from whichgpu.engine.sizing.reading import Reader
+from whichgpu.engine.sizing.versions import older
+
+
+def chunked_loss(reader: Reader, defaults: Framework | None) -> bool:
+    """As stated; else what the framework does."""
+    stated = reader.flag("chunked_loss")
+    if stated is not None:
+        return stated
+    if defaults is None:
+        return False
+    if older(reader.text("training_framework_version"), defaults.whole_loss_before or ""):
+        return False
+    supervised = defaults.chunks_supervised_loss and not reader.known("rl_method")
+    return defaults.chunked_loss or defaults.chunked_loss_in_examples or supervised
+
+
+def release_open(reader: Reader, defaults: Framework | None) -> bool:
+    """Whether it is open that all answers are held, as earlier releases did."""
+    stated = reader.known("training_framework_version") or reader.known("chunked_loss")
+    return bool(defaults and defaults.whole_loss_before) and not stated
