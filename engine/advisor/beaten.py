@@ -95,9 +95,10 @@ class Beaten:
         t, measures = self._c.traits, self._c.measures
         # What a guide says of the count stands as far as it can; twice the GPUs at the same cost are no gain, but of
         # those that stand there.
-        counts = np.where(t.owned, 1, t.count)
+        counts = self._objective.sharing(t.count, t.owned)
         merit = self._objective.merit(np.nan_to_num(measures.cost), np.nan_to_num(measures.perceived_time), counts)
-        order = np.lexsort((t.place, merit, t.pcie_gpus, ~self._c.in_count_band))
+        over_pcie = np.where(t.owned, 0, t.pcie_gpus)  # How cards that stand there are joined is in their speed.
+        order = np.lexsort((t.place, merit, over_pcie, ~self._c.in_count_band))
         found = self._beaten_first(rows, order, self._outweighs)
         # One that is far cheaper and slower stands in where no other does.
         held = found == NONE

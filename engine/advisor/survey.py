@@ -173,7 +173,8 @@ def measures_of(
         perceived_time = np.where(latency > 0, np.maximum(time, objective.at_once_ms), time)
     around = objective.around_usd_per_hour
     weighed_cost = np.where(np.isnan(hourly), highest_usd_per_gpu_hour * count, hourly) + around
-    weighed_time = perceived_time * objective.gain_of_doubling ** np.log2(count)
+    shared = objective.sharing(count, table.yes("plan.owned"))
+    weighed_time = perceived_time * objective.gain_of_doubling ** np.log2(shared)
     unknown = np.full(len(table), np.nan)
     if not job:
         monthly = table.numbers("plan.usd_per_month")

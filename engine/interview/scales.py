@@ -73,7 +73,7 @@ class Scales:
         cost, time = judged.measures.perceived_cost, judged.measures.perceived_time
         costs = (cost, cost) if cost is not None else self._costs
         times = (time, time) if time is not None else self._times
-        count = judged.ranked.plan.count
+        count = self.objective.sharing(judged.ranked.plan.count, judged.facts.get("plan.owned") is True)
         least, most = (
             math.inf if math.isinf(c) else float(self.objective.merit(c, t, count))
             for c, t in zip(costs, times, strict=True)

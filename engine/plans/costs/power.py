@@ -15,7 +15,10 @@ DESK_CARDS = 4
 
 
 def at_desk(hardware: Hardware, count: Any, facts: Facts) -> Any:
-    """Whether owning the plan means a workstation rather than a rack: as stated, else by segment and count."""
+    """Whether so many stand in a workstation rather than a rack: as stated, else by segment and count.
+
+    Cards that are there stand where they stand, however few of them a plan takes: their count is all that are owned.
+    """
     site = facts.get("deployment_site")
     if site in {"workstation", "edge"}:
         return True
