@@ -95,7 +95,7 @@ class Beaten:
         t, measures = self._c.traits, self._c.measures
         # What a guide says of the count stands as far as it can; twice the GPUs at the same cost are no gain, but of
         # those that stand there.
-        counts = self._objective.sharing(t.count, t.owned)
+        counts = self._objective.sharing(t.count, t.ordered)
         merit = self._objective.merit(np.nan_to_num(measures.cost), np.nan_to_num(measures.perceived_time), counts)
         over_pcie = np.where(t.owned, 0, t.pcie_gpus)  # How cards that stand there are joined is in their speed.
         order = np.lexsort((t.place, merit, over_pcie, ~self._c.in_count_band))

@@ -68,13 +68,12 @@ class Objective(Struct, frozen=True):
             return self
         return replace(self, gain_of_doubling=1.0, cost_points=self.service_cost_points)
 
-    def sharing(self, count: Any, owned: Any) -> Any:
-        """Among how many GPUs work is shared that would cost as much on fewer.
+    def sharing(self, count: Any, ordered: Any) -> Any:
+        """Among how many GPUs work is shared that would cost as much on fewer: those that are ordered for it.
 
-        Those that are owned would else stand idle: to use them is no larger order. Of time alone any GPU has to bring
-        something.
+        Of time alone each that is used has to bring something.
         """
-        return np.where(owned, 1, count) if self.cost_exponent else count
+        return ordered if self.cost_exponent else count
 
     def merit(self, cost: Any, time: Any, count: Any) -> Any:
         """What the objective minimises, of one plan or of columns of them.

@@ -173,7 +173,7 @@ def measures_of(
         perceived_time = np.where(latency > 0, np.maximum(time, objective.at_once_ms), time)
     around = objective.around_usd_per_hour
     weighed_cost = np.where(np.isnan(hourly), highest_usd_per_gpu_hour * count, hourly) + around
-    shared = objective.sharing(count, table.yes("plan.owned"))
+    shared = objective.sharing(count, ordered_gpus(table))
     weighed_time = perceived_time * objective.gain_of_doubling ** np.log2(shared)
     unknown = np.full(len(table), np.nan)
     if not job:
@@ -183,8 +183,9 @@ def measures_of(
         lateness = np.fmax(late, 1.0)
         return MeasureColumns(cost, time, weighed_cost * lateness, weighed_time, unknown, perceived_time, lateness)
     timed = ~np.isnan(time)
-    if comes_every is None and not by_run:
-        comes_every = work_comes_every(table, stands_idle=stands_idle, busy=busy)
+    if comes_every is None:
+        share = objective.preference_share
+        comes_every = work_comes_every(table, by_run=by_run, stands_idle=stands_idle, busy=busy, share=share)
     length = paid_length(table, hourly, time, by_run=by_run, stands_idle=stands_idle, comes_every=comes_every)
     return MeasureColumns(
         hourly * length,
@@ -195,6 +196,13 @@ def measures_of(
         perceived_time,
         np.ones(len(table)),
     )
+
+
+def ordered_gpus(table: PlanTable) -> Numbers:
+    """How many GPUs each plan is a larger order by: none more of those that are there, whole boards of those to buy."""
+    bought = table.numbers("plan.gpus_bought")
+    found: Numbers = np.where(np.isnan(bought), table.numbers("plan.count"), bought)
+    return np.where(table.yes("plan.owned"), 1.0, found)
 
 
 def measures_among(

@@ -192,6 +192,9 @@ def _cost(costs: CostColumns) -> dict[str, Column]:
 
     if (costs.origin == PURCHASE).any():
         facts["plan.gpus_usd"] = NumberColumn(costs.gpus_usd)
+        facts["plan.gpus_bought"] = _whole(costs.gpus_bought)
+    if not np.isnan(costs.budget_hours).all():
+        facts["plan.budget_hours"] = _whole(costs.budget_hours)
     return facts | {
         "plan.assumed_price": yes_no(costs.assumed, offered),
         "plan.price_quotes": _whole(np.where(offered, costs.quotes, np.nan)),

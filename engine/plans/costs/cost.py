@@ -16,7 +16,7 @@ from whichgpu.engine.plans.costs.model import Cost
 from whichgpu.engine.plans.costs.offers import OfferIndex
 from whichgpu.engine.plans.costs.ownership import owning_rates, planning_years
 from whichgpu.engine.plans.costs.power import at_desk, paid_power_w, plan_power_w
-from whichgpu.engine.plans.costs.purchase import gpus_usd, purchase_usd, quoted_for
+from whichgpu.engine.plans.costs.purchase import gpus_usd, on_boards, purchase_usd, quoted_for
 from whichgpu.engine.plans.costs.rental_table import RentalTable
 from whichgpu.engine.plans.costs.spending import Spending, count_owned, quoted_rate
 from whichgpu.engine.plans.costs.usage import busy_hours
@@ -45,6 +45,8 @@ class CostColumns(NamedTuple):
     instances: Ints  # machines; 0 where no provider rents it out
     power_w: Floats  # rated draw
     gpus_usd: Floats  # where they are bought: the price of the GPUs alone, with no machine around them
+    budget_hours: Floats  # a month that a stated budget pays for, where it says how many are rented; else NaN
+    gpus_bought: Floats  # how many have to be bought, on whole boards; NaN where none are
     rental: Ints  # what is known of renting each, whether or not that is the price: its number in the table
     rentals: RentalTable
 
@@ -126,10 +128,16 @@ def cost_columns(
     # What is rented for a run is paid for while it is set up.
     setting_up = np.where((origin == OFFER) | (origin == QUOTE), constants["run_setup_hours"].value, 0.0)
     tokens, samples = (np.where(np.equal(speed, 0), np.nan, speed) for speed in (tokens_per_s, samples_per_s))
+    month = per_hour * constants["hours_per_month"].value * np.where(origin == PURCHASE, 1.0, duty)
+    per_run, hours_kept = worked * (run + setting_up), np.full(len(which), np.nan)
+    if spending.budget_month is not None:  # But a run at the least.
+        rented = (origin == OFFER) | (origin == QUOTE)
+        paid = np.where(rented, np.minimum(month, np.fmax(spending.budget_month, per_run)), month)
+        month, hours_kept = paid, np.where(paid < month, np.floor(spending.budget_month / per_hour), np.nan)
     return CostColumns(
         usd_per_hour=per_hour,
-        usd_per_month=per_hour * constants["hours_per_month"].value * np.where(origin == PURCHASE, 1.0, duty),
-        usd_per_run=worked * (run + setting_up),
+        usd_per_month=month,
+        usd_per_run=per_run,
         usd_per_1m_tokens=worked / (tokens * 3600) * 1e6,
         usd_per_1k_samples=worked / (samples * 3600) * 1e3,
         rented_usd_per_hour=np.where(origin >= OWNED, found.usd_per_hour, np.nan),
@@ -141,6 +149,8 @@ def cost_columns(
         instances=found.instances.astype(np.int64),
         power_w=plan_power_w(hardware, counts, constants),
         gpus_usd=_gpus_usd(table, which, hardware, counts, origin == PURCHASE, spending.facts),
+        gpus_bought=np.where(origin == PURCHASE, on_boards(hardware, counts), np.nan),
+        budget_hours=hours_kept,
         rental=rental,
         rentals=index.rentals,
     )
