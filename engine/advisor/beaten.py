@@ -188,7 +188,7 @@ class Beaten:
         guided = c.in_count_band[columns] | ~c.in_count_band[rows, None]
         guided |= self._fewer_than_named(one.traits, other.traits, same_card)
         # What a count is for is had from fewer GPUs that are cheaper and faster, but for replicas that fail apart.
-        cheaper_and_faster = dominance.clearly_beats(one.measures, other.measures, self._objective.dominance_margin)
+        cheaper_and_faster = dominance.clearly_undercuts(one.measures, other.measures, self._objective.dominance_margin)
         guided |= cheaper_and_faster & (one.traits.replicas >= other.traits.replicas)
         paid_anyway = dominance.paid_for_anyway(one.measures, other.measures, one.traits, other.traits)
         found: Flags = dominance.keeps_count(one.traits, other.traits, guided=guided)

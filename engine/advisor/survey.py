@@ -176,11 +176,11 @@ def measures_of(
     shared = objective.sharing(count, ordered_gpus(table))
     weighed_time = perceived_time * objective.gain_of_doubling ** np.log2(shared)
     unknown = np.full(len(table), np.nan)
+    late = table.numbers("plan.lateness") / objective.patience if objective.cost_exponent else unknown
+    lateness = np.fmax(late, 1.0)
     if not job:
         monthly = table.numbers("plan.usd_per_month")
         cost = np.where(np.isnan(monthly), hourly, monthly)
-        late = table.numbers("plan.lateness") / objective.patience if objective.cost_exponent else unknown
-        lateness = np.fmax(late, 1.0)
         return MeasureColumns(cost, time, weighed_cost * lateness, weighed_time, unknown, perceived_time, lateness)
     timed = ~np.isnan(time)
     if comes_every is None:
@@ -190,11 +190,11 @@ def measures_of(
     return MeasureColumns(
         hourly * length,
         time,
-        weighed_cost if tried_out and not by_run else weighed_cost * length,
+        weighed_cost if tried_out and not by_run else weighed_cost * length * lateness,
         weighed_time,
         unknown if by_run else np.where(timed, hourly, np.nan),
         perceived_time,
-        np.ones(len(table)),
+        lateness,
     )
 
 

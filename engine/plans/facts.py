@@ -150,7 +150,7 @@ def _speed(found: Found, goals: Goals) -> dict[str, Column]:
         if name in found.speed:
             promised[name] = _promised(found, goals, name)
             facts[fact] = NumberColumn(promised[name])
-    late = lateness(goals.tolerable, map(promised.get, _JUDGED))
+    late = lateness(goals, map(promised.get, _JUDGED), found.speed.get("hours"))
     if late is not None:
         facts["plan.lateness"] = NumberColumn(late)
     if "latency_ms" in found.speed:
