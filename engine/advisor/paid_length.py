@@ -69,5 +69,6 @@ def work_comes_every(
     if stands_idle or (owned & able).any():
         return float(time[np.lexsort((time, np.where(owned, 0.0, hourly), ~owned, ~able))[0]])
     piece = np.where(kept, hourly * time, np.inf)
-    as_cheap = piece <= piece.min() * (1 + share * (1 - busy))
+    least = piece[np.lexsort((time, piece))[0]]
+    as_cheap = piece <= least * (1 + share * (1 - busy))
     return float(time[np.lexsort((time, hourly, ~as_cheap))[0]]) / busy

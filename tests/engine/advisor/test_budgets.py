@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from whichgpu.engine.advisor.advisor import Advisor, Decision
+from whichgpu.engine.advisor.formulas import formulas_of
 
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -178,3 +179,16 @@ def test_a_run_that_costs_more_than_the_budget_of_a_month_is_out(advisor: Adviso
     for entry in found.judged:
         assert entry.ranked.plan.cost.usd_per_run is None or entry.ranked.plan.cost.usd_per_run <= 50
     assert any("over-budget-per-month" in {rule.id for rule in rules} for rules in found.rejected_by)
+
+
+def test_the_arithmetic_of_hours_within_a_budget_is_stated(advisor: Advisor) -> None:
+    """Whole computers are bought even where all else is rented: one plan alone tells no rhythm of work."""
+    decision = decide(advisor, {**TUNING, "budget_usd_per_month": 50})
+    chosen, found = decision.outcome.chosen, decision.outcome.round
+    assert chosen is not None
+    assert found is not None
+    bought = [plan.id for plan in found.rejected if plan.facts["plan.bought"]]
+    assert bought
+    made = formulas_of(decision, (chosen.ranked.plan.id, *bought[:3])).plans
+    assert float(made[chosen.ranked.plan.id]["plan.usd_per_month"]) == pytest.approx(50)
+    assert set(bought[:3]) <= set(made)
