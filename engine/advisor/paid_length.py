@@ -1,4 +1,4 @@
-"""How long each plan of a job is paid for: the run, or a piece of work and the time until the next one comes in."""
+"""What of a plan is paid for: the GPUs that it orders; of a job the run, or a piece of work until the next comes in."""
 
 from __future__ import annotations
 
@@ -18,6 +18,13 @@ def time_of_a_piece(table: PlanTable) -> Numbers:
     rate = np.where(tokens > 0, tokens, table.numbers("plan.samples_per_s"))
     found: Numbers = 1 / np.where(rate > 0, rate, np.nan)
     return found
+
+
+def ordered_gpus(table: PlanTable) -> Numbers:
+    """How many GPUs each plan is a larger order by: none more of those that are there, whole boards of those to buy."""
+    bought = table.numbers("plan.gpus_bought")
+    found: Numbers = np.where(np.isnan(bought), table.numbers("plan.count"), bought)
+    return np.where(table.yes("plan.owned"), 1.0, found)
 
 
 def paid_length(

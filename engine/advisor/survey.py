@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from whichgpu.engine.advisor.paid_length import paid_length, time_of_a_piece, work_comes_every
+from whichgpu.engine.advisor.paid_length import ordered_gpus, paid_length, time_of_a_piece, work_comes_every
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.catalogue import profile_of
 from whichgpu.engine.core import Codes, Facts, NumberColumn, Numbers, Value
@@ -196,13 +196,6 @@ def measures_of(
         perceived_time,
         lateness,
     )
-
-
-def ordered_gpus(table: PlanTable) -> Numbers:
-    """How many GPUs each plan is a larger order by: none more of those that are there, whole boards of those to buy."""
-    bought = table.numbers("plan.gpus_bought")
-    found: Numbers = np.where(np.isnan(bought), table.numbers("plan.count"), bought)
-    return np.where(table.yes("plan.owned"), 1.0, found)
 
 
 def measures_among(

@@ -18,7 +18,7 @@ from whichgpu.engine.plans.costs.ownership import owning_rates, planning_years
 from whichgpu.engine.plans.costs.power import at_desk, paid_power_w, plan_power_w
 from whichgpu.engine.plans.costs.purchase import gpus_usd, on_boards, purchase_usd, quoted_for
 from whichgpu.engine.plans.costs.rental_table import RentalTable
-from whichgpu.engine.plans.costs.spending import Spending, count_owned, quoted_rate
+from whichgpu.engine.plans.costs.spending import Spending, count_owned, quoted_rate, within_budget
 from whichgpu.engine.plans.costs.usage import busy_hours
 from whichgpu.engine.sizing import Bools, Floats, GpuTable, Ints
 
@@ -126,14 +126,12 @@ def cost_columns(
     duty = 1.0 if spending.always_paid else rental_duty(spending.facts, counts, constants)
     worked = per_hour / np.where(busy > 0, busy, np.nan)
     # What is rented for a run is paid for while it is set up.
-    setting_up = np.where((origin == OFFER) | (origin == QUOTE), constants["run_setup_hours"].value, 0.0)
+    rented = (origin == OFFER) | (origin == QUOTE)
+    setting_up = np.where(rented, constants["run_setup_hours"].value, 0.0)
     tokens, samples = (np.where(np.equal(speed, 0), np.nan, speed) for speed in (tokens_per_s, samples_per_s))
     month = per_hour * constants["hours_per_month"].value * np.where(origin == PURCHASE, 1.0, duty)
-    per_run, hours_kept = worked * (run + setting_up), np.full(len(which), np.nan)
-    if spending.budget_month is not None:  # But a run at the least.
-        rented = (origin == OFFER) | (origin == QUOTE)
-        paid = np.where(rented, np.minimum(month, np.fmax(spending.budget_month, per_run)), month)
-        month, hours_kept = paid, np.where(paid < month, np.floor(spending.budget_month / per_hour), np.nan)
+    per_run = worked * (run + setting_up)
+    month, hours_kept = within_budget(spending, per_hour, month, per_run, rented)
     return CostColumns(
         usd_per_hour=per_hour,
         usd_per_month=month,
