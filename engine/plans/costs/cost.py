@@ -167,8 +167,7 @@ def _hours(
     """What an hour of each plan costs, on whose word, and the share of the hours paid for in which it works."""
     facts, per_hour, origin = spending.facts, rent.copy(), np.where(np.isnan(rent), NONE, OFFER)
     working = np.ones(len(which))
-    there, quoted = _there(table, which, spending), _quoted(table, which, spending)
-    owned = there >= counts
+    owned, quoted = _owned(table, which, counts, spending), _quoted(table, which, spending)
     bought = ~owned & ~quoted
     if not spending.buys:
         bought &= hardware.device & (not spending.rents)
@@ -187,8 +186,7 @@ def _hours(
         per_hour[quoted], origin[quoted] = spending.quote_usd_h * counts[quoted], QUOTE
     if owned.any():
         rows = np.flatnonzero(owned)
-        hour = _own_hour(_rows(hardware, rows), counts[rows], there[rows], facts, constants)
-        per_hour[rows], origin[rows] = hour, OWNED
+        per_hour[rows], origin[rows] = _own_hour(_rows(hardware, rows), counts[rows], facts, constants), OWNED
     return per_hour, origin, working
 
 
@@ -245,11 +243,10 @@ def _by_gpu(table: GpuTable, which: Ints, says: Callable[[Gpu], float]) -> Any:
     return np.array([says(table.gpus[place]) for place in places.tolist()])[rows]
 
 
-def _there(table: GpuTable, which: Ints, spending: Spending) -> Ints:
-    """How many of each plan's GPU the user has."""
+def _owned(table: GpuTable, which: Ints, counts: Ints, spending: Spending) -> Bools:
     if not spending.owned:
-        return np.zeros(len(which), np.intp)
-    there: Ints = _by_gpu(table, which, lambda gpu: count_owned(gpu, spending.owned))
+        return np.zeros(len(which), np.bool_)
+    there: Bools = _by_gpu(table, which, lambda gpu: count_owned(gpu, spending.owned)) >= counts
     return there
 
 
@@ -293,9 +290,9 @@ def _hours_or_nan(hours: Any, count: Ints) -> Floats:
     return np.broadcast_to(np.nan if hours is None else hours, len(count))
 
 
-def _own_hour(hardware: Hardware, count: Ints, there: Ints, facts: Facts, constants: EconomicsConstants) -> Floats:
-    """What an hour of hardware that is there already costs: its power, where all that is ``there`` stands."""
-    desk = at_desk(hardware, there, facts)
+def _own_hour(hardware: Hardware, count: Ints, facts: Facts, constants: EconomicsConstants) -> Floats:
+    """What an hour of hardware that is there already costs: its power."""
+    desk = at_desk(hardware, count, facts, owned=True)
     power = paid_power_w(hardware, count, desk=desk, constants=constants)
     hour: Floats = owning_rates(count, 0.0, power, facts, constants, desk=desk, owned=True).busy_energy_usd_h * count
     return hour

@@ -21,7 +21,6 @@ from whichgpu.engine.plans.costs.constants import Constant, EconomicsConstants, 
 from whichgpu.engine.plans.costs.hardware import NO_HARDWARE, choose, hardware_of
 from whichgpu.engine.plans.costs.power import at_desk, kwh_price, paid_power_w, pue
 from whichgpu.engine.plans.costs.purchase import SourcedAmount, purchase_of
-from whichgpu.engine.plans.costs.spending import count_owned, owned_gpus
 from whichgpu.engine.sizing import Floats
 
 
@@ -139,8 +138,7 @@ def ownership_of(
         pick: the end of every band to take, low for a low cost of owning.
     """
     hardware = hardware_of(gpu, constants) if gpu else NO_HARDWARE
-    together = max(count, count_owned(gpu, owned_gpus(facts))) if gpu and owned else count
-    desk = at_desk(hardware, together, facts) if gpu else facts.get("deployment_site") != "datacenter"
+    desk = at_desk(hardware, count, facts, owned=owned) if gpu else facts.get("deployment_site") != "datacenter"
     power = paid_power_w(hardware, count, desk=desk, constants=constants)
     known_power = None if math.isnan(power) else power
     purchase = _there_already(count) if owned else purchase_of(gpu, count, facts, constants, desk=desk, pick=pick)

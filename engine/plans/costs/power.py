@@ -14,15 +14,15 @@ from whichgpu.engine.sizing import ceiling
 DESK_CARDS = 4
 
 
-def at_desk(hardware: Hardware, count: Any, facts: Facts) -> Any:
+def at_desk(hardware: Hardware, count: Any, facts: Facts, *, owned: bool = False) -> Any:
     """Whether so many stand in a workstation rather than a rack: as stated, else by segment and count.
 
-    Cards that are there stand where they stand, however few of them a plan takes: their count is all that are owned.
+    Cards that are owned stand where they stand, however many of them a plan takes: that tells no other place.
     """
     site = facts.get("deployment_site")
     if site in {"workstation", "edge"}:
         return True
-    return False if site == "datacenter" else hardware.for_desk & (count <= DESK_CARDS)
+    return False if site == "datacenter" else hardware.for_desk & (owned | (count <= DESK_CARDS))
 
 
 def plan_power_w(hardware: Hardware, count: Any, constants: EconomicsConstants) -> Any:

@@ -259,15 +259,17 @@ def test_where_owned_hardware_stands() -> None:
     assert not at_desk(hardware(H100), 1, {})
 
 
-def test_cards_that_are_there_stand_together_however_few_are_used() -> None:
-    """Eight cards need a rack, and so does the one of them that a plan takes: an hour of each costs as much."""
+def test_cards_that_are_there_stand_where_they_stand_however_many_are_used() -> None:
+    """The fifth card of eight moves none of them to a rack, whose power costs more."""
     eight: Facts = {"gpus_owned": (f"{RTX4090.id} x8",)}
-    hours = [cost(RTX4090, count, eight).usd_per_hour / count for count in (1, 4, 8)]
-    assert hours == pytest.approx([hours[0]] * 3)
-    alone = cost(RTX4090, 1, {"gpus_owned": (f"{RTX4090.id} x4",)})
     kwh = kwh_price({}, desk=True, constants=ECONOMICS).value
-    assert alone.usd_per_hour == pytest.approx((RTX4090.tdp_w + 150) / 1000 * kwh)
-    assert ownership_of(RTX4090, 1, eight, ECONOMICS, owned=True).busy_energy_usd_h == pytest.approx(hours[0])
+    for count in (1, 4, 5, 8):
+        hour = (count * RTX4090.tdp_w + 150) / 1000 * kwh
+        assert cost(RTX4090, count, eight).usd_per_hour == pytest.approx(hour)
+        owning = ownership_of(RTX4090, count, eight, ECONOMICS, owned=True)
+        assert owning.busy_energy_usd_h * count == pytest.approx(hour)
+    in_a_rack = cost(RTX4090, 4, {**eight, "deployment_site": "datacenter"})
+    assert in_a_rack.usd_per_hour > cost(RTX4090, 4, eight).usd_per_hour
 
 
 def test_energy_follows_tariff_and_cooling() -> None:
