@@ -98,7 +98,8 @@ def costs(one: Plan, other: Plan, work: str) -> tuple[float, float] | None:
     """What two plans cost for the same work, on the same basis; None where that is not known of both.
 
     Trying things out may be paid either way: of the hour and the piece the one that speaks more for ``other`` counts.
-    So may work of unknown length on what is bought and busy for a share of its time, of the month and the piece.
+    So may work on what is bought and busy for a share of its time, of the month and the run or piece: how much of it
+    there is nobody states.
     What is bought is paid for whether it works or not: beside owned hardware it costs its month for the work that this
     does in one.
     """
@@ -114,7 +115,7 @@ def costs(one: Plan, other: Plan, work: str) -> tuple[float, float] | None:
         pair = _basis(one, basis), _basis(other, basis)
         if pair[0] is not None and pair[1] is not None:
             pairs.append((pair[0], pair[1]))
-    if work == "try" or (work == IN_USE and _basis(one, "usd_per_run") is None):
+    if work in {"try", IN_USE}:
         return max(pairs, key=lambda pair: pair[0] / pair[1] if pair[1] else math.inf, default=None)
     return pairs[0] if pairs else None
 

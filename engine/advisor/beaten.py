@@ -95,9 +95,10 @@ class Beaten:
         t, measures = self._c.traits, self._c.measures
         # What a guide says of the count stands as far as it can; twice the GPUs at the same cost are no gain, but of
         # those that stand there.
-        counts = np.where(t.owned, 1, t.count)
+        counts = self._objective.sharing(t.count, t.ordered)
         merit = self._objective.merit(np.nan_to_num(measures.cost), np.nan_to_num(measures.perceived_time), counts)
-        order = np.lexsort((t.place, merit, t.pcie_gpus, ~self._c.in_count_band))
+        over_pcie = np.where(t.owned, 0, t.pcie_gpus)  # How cards that stand there are joined is in their speed.
+        order = np.lexsort((t.place, merit, over_pcie, ~self._c.in_count_band))
         found = self._beaten_first(rows, order, self._outweighs)
         # One that is far cheaper and slower stands in where no other does.
         held = found == NONE
@@ -187,7 +188,7 @@ class Beaten:
         guided = c.in_count_band[columns] | ~c.in_count_band[rows, None]
         guided |= self._fewer_than_named(one.traits, other.traits, same_card)
         # What a count is for is had from fewer GPUs that are cheaper and faster, but for replicas that fail apart.
-        cheaper_and_faster = dominance.clearly_beats(one.measures, other.measures, self._objective.dominance_margin)
+        cheaper_and_faster = dominance.clearly_undercuts(one.measures, other.measures, self._objective.dominance_margin)
         guided |= cheaper_and_faster & (one.traits.replicas >= other.traits.replicas)
         paid_anyway = dominance.paid_for_anyway(one.measures, other.measures, one.traits, other.traits)
         found: Flags = dominance.keeps_count(one.traits, other.traits, guided=guided)

@@ -239,7 +239,8 @@ def _own_merits(c: Contenders, objective: Objective) -> Numbers:
     priced, timed = ~np.isnan(cost), ~np.isnan(time)
     slowest = time[timed].max() if timed.any() else 1.0
     stand_in = np.inf if priced.any() and objective.cost_exponent else 1.0
-    merits = objective.merit(np.where(priced, cost, stand_in), np.where(timed, time, slowest), c.traits.count)
+    shared = objective.sharing(c.traits.count, c.traits.ordered)
+    merits = objective.merit(np.where(priced, cost, stand_in), np.where(timed, time, slowest), shared)
     found: Numbers = np.where(priced | (stand_in == 1.0), merits, np.inf)
     return found
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import astuple
 from numpy.typing import NDArray
 
+from whichgpu.engine.advisor.paid_length import ordered_gpus
 from whichgpu.engine.advisor.survey import MeasureColumns
 from whichgpu.engine.core import Codes, Numbers
 from whichgpu.engine.plans import Plan, PlanTable
@@ -29,6 +30,7 @@ class Traits(Struct, frozen=True):
     """What choosing reads of plans beside figures and evidence: columns, or what one plan has."""
 
     count: Any  # of GPUs
+    ordered: Any  # GPUs by which it is a larger order: 1 where they are there, whole boards where they are bought
     nodes: Any  # machines that one replica is spread over, for its GPUs have to be joined
     machines: Any  # that all of them stand in
     pcie_gpus: Any  # that are joined over PCIe
@@ -53,6 +55,7 @@ def traits_of_plan(plan: Plan, load_qps: float | None = None) -> Traits:
     gpu, facts = plan.gpu, plan.facts
     return Traits(
         count=plan.count,
+        ordered=1 if facts.get("plan.owned") is True else facts.get("plan.gpus_bought", plan.count),
         nodes=facts.get("plan.joined_nodes", plan.nodes),
         machines=plan.nodes,
         pcie_gpus=facts.get("plan.pcie_gpus", 0),
@@ -88,6 +91,7 @@ def traits_of(plans: Sequence[Plan], load_qps: float | None = None) -> Traits:
     joined, machines = table.numbers("plan.joined_nodes"), table.numbers("plan.nodes")
     return Traits(
         count=table.numbers("plan.count").astype(np.intp),
+        ordered=ordered_gpus(table),
         nodes=np.where(np.isnan(joined), machines, joined).astype(np.intp),
         machines=np.nan_to_num(machines, nan=1).astype(np.intp),
         pcie_gpus=np.nan_to_num(table.numbers("plan.pcie_gpus")).astype(np.intp),

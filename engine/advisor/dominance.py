@@ -67,8 +67,13 @@ def far_ahead(one: MeasureColumns, other: MeasureColumns, objective: Objective, 
 
 
 def paid_for_anyway(one: MeasureColumns, other: MeasureColumns, mine: Traits, its: Traits) -> Any:
-    """Whether further cards of the same kind would else stand idle: an hour costs no more, or both plans are owned."""
-    return (mine.family == its.family) & ((one.usd_per_hour <= other.usd_per_hour) | (mine.owned & its.owned))
+    """Whether further cards of the same kind would else stand idle: an hour costs no more, or both plans are owned.
+
+    So it is where fewer of them are later than people tolerate: whoever would wait for years joins more machines.
+    """
+    waited_for = (other.lateness > 1) & (one.lateness < other.lateness)
+    found = (one.usd_per_hour <= other.usd_per_hour) | (mine.owned & its.owned) | waited_for
+    return (mine.family == its.family) & found
 
 
 def outweighs_guide(
@@ -111,7 +116,7 @@ def outweighs_guide(
     owned = mine.owned & its.owned  # Cards that stand there cost their power, as long as they run.
     most = other.cost * (1 + objective.dominance_margin * owned)
     for_no_more = sooner & (one.cost <= most) & sustains & ((same_card ^ True) | owned)
-    beats = clearly_beats(one, other, objective.dominance_margin)
+    beats = clearly_undercuts(one, other, objective.dominance_margin)
     undercuts = beats | (saves & (as_fast | simpler)) | for_no_more
     # ``^ True`` negates single truth values and columns of them alike.
     return (undercuts & ((costlier_an_hour ^ True) | by_many_times)) | (beats & (another_named ^ True))
@@ -166,3 +171,8 @@ def sustains_as_much(one: Traits, other: Traits, margin: float) -> Any:
 def clearly_beats(one: MeasureColumns, other: MeasureColumns, margin: float) -> Any:
     """Whether the first plan costs less and is faster, each by the margin; never where a figure is not known."""
     return (one.cost <= other.cost * (1 - margin)) & (one.time * (1 + margin) <= other.time)
+
+
+def clearly_undercuts(one: MeasureColumns, other: MeasureColumns, margin: float) -> Any:
+    """Whether the first plan clearly beats the second where lateness costs as many times more, as guides' words do."""
+    return (one.perceived_cost <= other.perceived_cost * (1 - margin)) & (one.time * (1 + margin) <= other.time)

@@ -70,8 +70,9 @@ class _Choosing:
         objective = outcome.objective.of_work(job=how.job)
         self._how: dict[str, Any] = {**how._asdict(), "by_run": how.job and length_known(plans)}
         measures = measures_of(plans, objective=objective, highest_usd_per_gpu_hour=math.nan, **self._how)
-        every = work_comes_every(plans, stands_idle=how.stands_idle, busy=how.busy)
-        if not self._how["by_run"] and not math.isnan(every):  # One plan alone does not tell it.
+        by_run, share = self._how["by_run"], objective.preference_share
+        every = work_comes_every(plans, by_run=by_run, stands_idle=how.stands_idle, busy=how.busy, share=share)
+        if every is not None:  # One plan alone does not tell it.
             self._how["comes_every"] = marked(every, "survey.work_comes_every", "the work that bought hardware is for")
         self._ends = marked(spread(measures), "survey", "the ends among the plans that no rule rejects")
         self._objective = marked(objective, "objective", ", ".join(objective.sources))

@@ -28,6 +28,7 @@ class _Entry(FrozenModel):
     time_exponent: float
     gain_of_doubling: float
     preference_share: float
+    half_cost_share: float
     room_share: float
     patience: float
     service_cost_points: float

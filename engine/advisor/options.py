@@ -177,12 +177,15 @@ def _kept_back(
         gain = gain_of(entry.measures, answer.measures, outcome.objective)
         if against and not answer.fallbacks and gain >= 1 + least_gain:
             yield against, gain
-    how = compared_by(found.survey.facts)
+    how, objective = compared_by(found.survey.facts), outcome.objective
+    by_run, share = how.job and length_known(found.surviving), objective.preference_share
     measured = measures_of(
         found.rejected,
-        by_run=how.job and length_known(found.surviving),
-        comes_every=work_comes_every(found.surviving, stands_idle=how.stands_idle, busy=how.busy),
-        objective=outcome.objective,
+        by_run=by_run,
+        comes_every=work_comes_every(
+            found.surviving, by_run=by_run, stands_idle=how.stands_idle, busy=how.busy, share=share
+        ),
+        objective=objective,
         highest_usd_per_gpu_hour=context.knowledge.highest_usd_per_gpu_hour,
         **how._asdict(),
     )

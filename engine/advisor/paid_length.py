@@ -1,8 +1,7 @@
-"""How long each plan of a job is paid for: the run, or a piece of work and the time until the next one comes in."""
+"""What of a plan is paid for: the GPUs that it orders; of a job the run, or a piece of work until the next comes in."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,6 +20,13 @@ def time_of_a_piece(table: PlanTable) -> Numbers:
     return found
 
 
+def ordered_gpus(table: PlanTable) -> Numbers:
+    """How many GPUs each plan is a larger order by: none more of those that are there, whole boards of those to buy."""
+    bought = table.numbers("plan.gpus_bought")
+    found: Numbers = np.where(np.isnan(bought), table.numbers("plan.count"), bought)
+    return np.where(table.yes("plan.owned"), 1.0, found)
+
+
 def paid_length(
     table: PlanTable, hourly: Numbers, time: Numbers, *, by_run: bool, stands_idle: bool, comes_every: Any
 ) -> Numbers:
@@ -30,8 +36,9 @@ def paid_length(
     # Of hardware that is kept, a run is charged the hours that it stands idle for as well.
     charged = np.where(hourly > 0, table.numbers("plan.usd_per_run") / hourly, np.nan) if by_run else unknown
     length = np.where(charged > 0, charged, np.where(hours > 0, hours, time))
-    if not by_run:  # What is bought is paid for at least until the next piece of work comes in.
-        length = np.where(_kept(table, stands_idle=stands_idle), np.fmax(length, comes_every), length)
+    if comes_every is not None:  # What is bought is paid for at least until the next piece of work comes in.
+        worked = np.fmax(np.where(hours > 0, hours, time), comes_every)
+        length = np.where(_kept(table, stands_idle=stands_idle) & ~np.isnan(worked), worked, length)
     # One whose speed is not known is taken to be paid for as long as the longest run.
     untimed = np.fmax.reduce(length, initial=np.nan) if by_run else 1.0
     return np.where(np.isnan(time), untimed, length)
@@ -43,19 +50,32 @@ def _kept(table: PlanTable, *, stands_idle: bool) -> NDArray[np.bool_]:
     return found
 
 
-def work_comes_every(plans: Sequence[Plan], *, stands_idle: bool, busy: float) -> float:
-    """The time until the next piece of work comes in, where hardware is kept for it; NaN where none is.
+def work_comes_every(
+    plans: Sequence[Plan], *, by_run: bool, stands_idle: bool, busy: float, share: float
+) -> float | None:
+    """The time until the next piece of work, or run, comes in, where hardware is kept for it.
+
+    None where no hardware is kept, and of runs where nothing is said of how often they come.
 
     Work comes in as fast as the owned hardware does it; else, where hardware stands idle, as fast as the plan whose
-    hours cost least. Where it is said how busy hardware is, it comes in as fast as the plan that is cheapest by the
-    piece does it in that share of its time: a faster plan would be less busy, and not cheaper.
+    hours cost least. Where it is said how busy hardware is, it comes in as fast as a plan that is cheap by the piece
+    does it in that share of its time: a faster plan would be less busy, and not cheaper. Of several that are as cheap
+    but for what preferences may cost (``share``), as far as they stand idle, it is the smallest purchase: nobody said
+    that there is work for more.
     """
     table = PlanTable.of(plans)
     hourly, time = table.numbers("plan.usd_per_hour"), time_of_a_piece(table)
+    if by_run:
+        if stands_idle or busy == 1.0:
+            return None
+        time = table.numbers("plan.hours")
     owned, able = table.yes("plan.owned"), ~np.isnan(time) & ~np.isnan(hourly)
     kept = _kept(table, stands_idle=stands_idle) & able
     if not kept.any():
-        return math.nan
+        return None
     if stands_idle or (owned & able).any():
         return float(time[np.lexsort((time, np.where(owned, 0.0, hourly), ~owned, ~able))[0]])
-    return float(time[np.lexsort((time, hourly * time, ~kept))[0]]) / busy
+    piece = np.where(kept, hourly * time, np.inf)
+    least = piece[np.lexsort((time, piece))[0]]
+    as_cheap = piece <= least * (1 + share * (1 - busy))
+    return float(time[np.lexsort((time, hourly, ~as_cheap))[0]]) / busy

@@ -26,6 +26,7 @@ class Objective(Struct, frozen=True):
     time_exponent: float
     gain_of_doubling: float  # what twice as many GPUs have to bring
     preference_share: float
+    half_cost_share: float  # the same of a plan for half the money of the best, where time alone was asked for
     room_share: float  # how much worse a plan may be that meets stated targets with room than one that just meets them
     patience: float  # how many times as long as people tolerate an answer may take before it counts as costlier
     service_cost_points: float  # the points of half the cost for a service
@@ -53,8 +54,8 @@ class Objective(Struct, frozen=True):
 
     @property
     def widest_share(self) -> float:
-        """What preferences may cost at the most: of time alone twice as much, for half the money."""
-        return self.preference_share * (1 if self.cost_exponent else 2)
+        """What preferences may cost at the most: of time alone, for half the money."""
+        return self.preference_share if self.cost_exponent else max(self.preference_share, self.half_cost_share)
 
     def of_work(self, *, job: bool) -> Objective:
         """The objective for a job, or for a service.
@@ -67,10 +68,17 @@ class Objective(Struct, frozen=True):
             return self
         return replace(self, gain_of_doubling=1.0, cost_points=self.service_cost_points)
 
+    def sharing(self, count: Any, ordered: Any) -> Any:
+        """Among how many GPUs work is shared that would cost as much on fewer: those that are ordered for it.
+
+        Of time alone each that is used has to bring something.
+        """
+        return ordered if self.cost_exponent else count
+
     def merit(self, cost: Any, time: Any, count: Any) -> Any:
         """What the objective minimises, of one plan or of columns of them.
 
-        ``cost`` and ``time`` are in any unit that all compared plans share.
+        ``cost`` and ``time`` are in any unit that all compared plans share; ``count`` is as ``sharing`` has it.
         """
         # Most exponents are zero or one: powers are slow.
         value = cost if self.cost_exponent == 1 else cost**self.cost_exponent

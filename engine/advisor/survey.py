@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from whichgpu.engine.advisor.paid_length import paid_length, time_of_a_piece, work_comes_every
+from whichgpu.engine.advisor.paid_length import ordered_gpus, paid_length, time_of_a_piece, work_comes_every
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.catalogue import profile_of
 from whichgpu.engine.core import Codes, Facts, NumberColumn, Numbers, Value
@@ -173,26 +173,28 @@ def measures_of(
         perceived_time = np.where(latency > 0, np.maximum(time, objective.at_once_ms), time)
     around = objective.around_usd_per_hour
     weighed_cost = np.where(np.isnan(hourly), highest_usd_per_gpu_hour * count, hourly) + around
-    weighed_time = perceived_time * objective.gain_of_doubling ** np.log2(count)
+    shared = objective.sharing(count, ordered_gpus(table))
+    weighed_time = perceived_time * objective.gain_of_doubling ** np.log2(shared)
     unknown = np.full(len(table), np.nan)
+    late = table.numbers("plan.lateness") / objective.patience if objective.cost_exponent else unknown
+    lateness = np.fmax(late, 1.0)
     if not job:
         monthly = table.numbers("plan.usd_per_month")
         cost = np.where(np.isnan(monthly), hourly, monthly)
-        late = table.numbers("plan.lateness") / objective.patience if objective.cost_exponent else unknown
-        lateness = np.fmax(late, 1.0)
         return MeasureColumns(cost, time, weighed_cost * lateness, weighed_time, unknown, perceived_time, lateness)
     timed = ~np.isnan(time)
-    if comes_every is None and not by_run:
-        comes_every = work_comes_every(table, stands_idle=stands_idle, busy=busy)
+    if comes_every is None:
+        share = objective.preference_share
+        comes_every = work_comes_every(table, by_run=by_run, stands_idle=stands_idle, busy=busy, share=share)
     length = paid_length(table, hourly, time, by_run=by_run, stands_idle=stands_idle, comes_every=comes_every)
     return MeasureColumns(
         hourly * length,
         time,
-        weighed_cost if tried_out and not by_run else weighed_cost * length,
+        weighed_cost if tried_out and not by_run else weighed_cost * length * lateness,
         weighed_time,
         unknown if by_run else np.where(timed, hourly, np.nan),
         perceived_time,
-        np.ones(len(table)),
+        lateness,
     )
 
 

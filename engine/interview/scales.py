@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence, Set as AbstractSet
 from dataclasses import dataclass, field
 
-from whichgpu.engine.advisor import Judged, Objective, no_worse
+from whichgpu.engine.advisor import Judged, Objective, no_worse, traits_of_plan
 
 
 @dataclass(slots=True)
@@ -73,7 +73,8 @@ class Scales:
         cost, time = judged.measures.perceived_cost, judged.measures.perceived_time
         costs = (cost, cost) if cost is not None else self._costs
         times = (time, time) if time is not None else self._times
-        count = judged.ranked.plan.count
+        traits = traits_of_plan(judged.ranked.plan)
+        count = self.objective.sharing(traits.count, traits.ordered)
         least, most = (
             math.inf if math.isinf(c) else float(self.objective.merit(c, t, count))
             for c, t in zip(costs, times, strict=True)

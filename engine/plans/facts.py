@@ -158,7 +158,7 @@ def _speed(found: Found, goals: Goals) -> dict[str, Column]:
         if name in found.speed:
             promised[name] = _promised(found, goals, name)
             facts[fact] = NumberColumn(promised[name])
-    late = lateness(goals.tolerable, map(promised.get, _JUDGED))
+    late = lateness(goals, map(promised.get, _JUDGED), found.speed.get("hours"))
     if late is not None:
         facts["plan.lateness"] = NumberColumn(late)
     if "latency_ms" in found.speed:
@@ -200,6 +200,9 @@ def _cost(costs: CostColumns) -> dict[str, Column]:
 
     if (costs.origin == PURCHASE).any():
         facts["plan.gpus_usd"] = NumberColumn(costs.gpus_usd)
+        facts["plan.gpus_bought"] = _whole(costs.gpus_bought)
+    if not np.isnan(costs.budget_hours).all():
+        facts["plan.budget_hours"] = _whole(costs.budget_hours)
     return facts | {
         "plan.assumed_price": yes_no(costs.assumed, offered),
         "plan.price_quotes": _whole(np.where(offered, costs.quotes, np.nan)),

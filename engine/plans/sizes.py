@@ -90,9 +90,9 @@ class PlanSizes:
         return self._constants.least_gain_of_doubling.value
 
     @property
-    def patience_hours(self) -> int:
+    def patience_hours(self) -> float:
         """How long people wait for a run without a deadline."""
-        return self._constants.patience_hours.value
+        return self.goals.tolerable_hours or self._constants.patience_hours.value
 
     def fabric(self, gpu: Gpu) -> Fabric:
         """How several of a GPU are joined in this case."""

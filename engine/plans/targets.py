@@ -29,6 +29,7 @@ class Goals(NamedTuple):
     percentile: float = PERCENTILE  # at which the times are judged
     judged_by_capacity: bool = False  # of tokens: of a stated load a plan gives no more than are asked
     tolerable: Targets = Targets(None, None, None)  # waits that people tolerate, where no target of time is stated
+    tolerable_hours: float | None = None  # the same of a run
 
     @property
     def stated(self) -> bool:
@@ -44,7 +45,8 @@ def goals_of(job: Job, facts: Facts, *, timed: bool = False) -> Goals:
     if job.training:
         known = job.train_tokens or job.train_steps or timed
         hours = number(facts, "deadline_hours") if known else None
-        return Goals(Targets(None, None, None), number(facts, "min_tokens_per_s"), None, hours)
+        rate, tolerable = number(facts, "min_tokens_per_s"), number(facts, "run_bearable_hours")
+        return Goals(Targets(None, None, None), rate, None, hours, tolerable_hours=tolerable)
     percentile = number(facts, "slo_percentile") or PERCENTILE
     rates = number(facts, "min_tokens_per_s"), number(facts, "peak_qps")
     return Goals(targets_of(facts), *rates, None, percentile, tolerable=tolerable_of(facts))
@@ -55,18 +57,19 @@ def tolerable_of(facts: Facts) -> Targets:
     return Targets(*(number(facts, name) for name in TOLERABLE))
 
 
-def lateness(tolerable: Targets, times: Iterable[Any]) -> Any:
-    """How many times a tolerable wait an answer takes, by the time that is worst; below 1 where none is longer.
+def lateness(goals: Goals, times: Iterable[Any], hours: Any = None) -> Any:
+    """How many times a tolerable wait an answer or run takes, by the time that is worst; below 1 where none is longer.
 
     Args:
-        tolerable: what people tolerate.
+        goals: tell what people tolerate.
         times: the times to the first token, for each further one and of the whole answer, None where there is none.
+        hours: of a run, None where there is none.
 
     Returns:
         None where nothing that is known is held against what people tolerate.
     """
     worst: Any = None
-    for most, time in zip(tolerable, times, strict=True):
+    for most, time in zip((*goals.tolerable, goals.tolerable_hours), (*times, hours), strict=True):
         if most is not None and time is not None:
             worst = time / most if worst is None else np.fmax(worst, time / most)
     return worst

@@ -35,9 +35,11 @@ GROUNDS = (
         "ttft_judged_ms tpot_judged_ms latency_judged_ms lateness meets_target meets_with_room",
         "speed.",
         "ttft_slo_ms tpot_slo_ms latency_slo_ms ttft_bearable_ms tpot_bearable_ms latency_bearable_ms"
+        " run_bearable_hours"
         " slo_percentile min_tokens_per_s peak_qps deadline_hours",
     ),
-    _ground("usd_per_hour usd_per_month rented_usd_per_hour gpus_usd", "cost.", "plan.count"),
+    _ground("usd_per_hour usd_per_month rented_usd_per_hour gpus_usd gpus_bought", "cost.", "plan.count"),
+    _ground("budget_hours", "cost.", "budget_usd_per_month plan.count"),
     _ground(
         "usd_per_run usd_per_1m_tokens usd_per_1k_samples cost_vs_cheapest",
         "cost. speed.tokens_per_s speed.samples_per_s speed.hours",

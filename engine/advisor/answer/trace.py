@@ -330,7 +330,7 @@ def _term_reads(reason: str, facts: Facts) -> list[str]:
     rate = next((name for name in ("plan.tokens_per_s", "plan.samples_per_s") if facts.get(name)), "plan.tokens_per_s")
     length = ["plan.usd_per_run"] if facts.get("plan.usd_per_run") else [rate]
     if reason.startswith("cost"):
-        names = ["plan.usd_per_hour", *(length if is_job(facts) else ("plan.lateness",))]
+        names = ["plan.usd_per_hour", *(length if is_job(facts) else ()), "plan.lateness"]
     else:
         waited = not is_job(facts) and facts.get("plan.latency_mean_ms")
         names = ["plan.latency_mean_ms" if waited else rate, "plan.count"]

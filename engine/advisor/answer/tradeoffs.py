@@ -49,6 +49,9 @@ def trade_off_sentence(entry: TradeOff, outcome: Outcome, vocabulary: Vocabulary
     price += " for electricity and upkeep" if entry.plan.cost.origin == "owned" and price else ""
     price += " if it is bought" if entry.plan.cost.origin == "purchase" and price else ""
     ratios = [ratio_words(entry.cost_ratio, of_cost=True), ratio_words(entry.speed_ratio, of_cost=False)]
+    if outcome.chosen is None:  # There is no answer that it could be compared with.
+        pace = entry.plan.facts.get("plan.tokens_per_s")
+        ratios = [format_value(vocabulary.facts["plan.tokens_per_s"], pace)] if pace is not None else []
     beside = ", ".join(words for words in ratios if words)
     after = f" {_AFTER[entry.kind]}" if entry.kind in _AFTER and (entry.fact is None or entry.value is not None) else ""
     return f"{_lead(entry, outcome, vocabulary)}: {plan}{price}{', ' if beside else ''}{beside}.{after}"

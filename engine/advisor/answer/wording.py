@@ -47,8 +47,13 @@ _TIMES = {
 }
 
 
+_RUN = "the run takes {plan.hours}, and people tolerate {run_bearable_hours}"
+
+
 def later_than_tolerable(entry: Judged, workload: Facts, vocabulary: Vocabulary) -> str:
     """By which time a plan is later than people tolerate: the one that is worst."""
+    if "run_bearable_hours" in workload and "plan.hours" in entry.facts:
+        return say(_RUN, {**workload, **entry.facts}, vocabulary)
     late: dict[str, float] = {}
     for name in _TIMES:
         time, most = number(entry.facts, f"plan.{name}_judged_ms"), number(workload, f"{name}_bearable_ms")

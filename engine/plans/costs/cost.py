@@ -16,9 +16,9 @@ from whichgpu.engine.plans.costs.model import Cost
 from whichgpu.engine.plans.costs.offers import OfferIndex
 from whichgpu.engine.plans.costs.ownership import owning_rates, planning_years
 from whichgpu.engine.plans.costs.power import at_desk, paid_power_w, plan_power_w
-from whichgpu.engine.plans.costs.purchase import gpus_usd, purchase_usd, quoted_for
+from whichgpu.engine.plans.costs.purchase import gpus_usd, on_boards, purchase_usd, quoted_for
 from whichgpu.engine.plans.costs.rental_table import RentalTable
-from whichgpu.engine.plans.costs.spending import Spending, count_owned, quoted_rate
+from whichgpu.engine.plans.costs.spending import Spending, count_owned, quoted_rate, within_budget
 from whichgpu.engine.plans.costs.usage import busy_hours
 from whichgpu.engine.sizing import Bools, Floats, GpuTable, Ints
 
@@ -45,6 +45,8 @@ class CostColumns(NamedTuple):
     instances: Ints  # machines; 0 where no provider rents it out
     power_w: Floats  # rated draw
     gpus_usd: Floats  # where they are bought: the price of the GPUs alone, with no machine around them
+    budget_hours: Floats  # a month that a stated budget pays for, where it says how many are rented; else NaN
+    gpus_bought: Floats  # how many have to be bought, on whole boards; NaN where none are
     rental: Ints  # what is known of renting each, whether or not that is the price: its number in the table
     rentals: RentalTable
 
@@ -121,11 +123,15 @@ def cost_columns(
     rental = np.where(np.isnan(per_hour) | (origin == QUOTE), 0, rental)
     found = index.rentals.figures(rental)
     worked = per_hour / np.where(busy > 0, busy, np.nan)
-    rented = (origin == OFFER) | (origin == QUOTE)  # And so paid for while a run is set up.
+    # What is rented for a run is paid for while it is set up.
+    rented = (origin == OFFER) | (origin == QUOTE)
+    per_run = worked * (run + np.where(rented, constants["run_setup_hours"].value, 0.0))
+    month = _monthly(per_hour, origin, counts, spending, constants)
+    month, hours_kept = within_budget(spending, per_hour, month, per_run, rented)
     return CostColumns(
         usd_per_hour=per_hour,
-        usd_per_month=_monthly(per_hour, origin, counts, spending, constants),
-        usd_per_run=worked * (run + np.where(rented, constants["run_setup_hours"].value, 0.0)),
+        usd_per_month=month,
+        usd_per_run=per_run,
         usd_per_1m_tokens=_per_pieces(1e6, worked, tokens_per_s),
         usd_per_1k_samples=_per_pieces(1e3, worked, samples_per_s),
         rented_usd_per_hour=np.where(origin >= OWNED, found.usd_per_hour, np.nan),
@@ -137,6 +143,8 @@ def cost_columns(
         instances=found.instances.astype(np.int64),
         power_w=plan_power_w(hardware, counts, constants),
         gpus_usd=_gpus_usd(table, which, hardware, counts, origin == PURCHASE, spending.facts),
+        gpus_bought=np.where(origin == PURCHASE, on_boards(hardware, counts), np.nan),
+        budget_hours=hours_kept,
         rental=rental,
         rentals=index.rentals,
     )
@@ -294,7 +302,7 @@ def _hours_or_nan(hours: Any, count: Ints) -> Floats:
 
 def _own_hour(hardware: Hardware, count: Ints, facts: Facts, constants: EconomicsConstants) -> Floats:
     """What an hour of hardware that is there already costs: its power."""
-    desk = at_desk(hardware, count, facts)
+    desk = at_desk(hardware, count, facts, owned=True)
     power = paid_power_w(hardware, count, desk=desk, constants=constants)
     hour: Floats = owning_rates(count, 0.0, power, facts, constants, desk=desk, owned=True).busy_energy_usd_h * count
     return hour

@@ -138,7 +138,7 @@ def ownership_of(
         pick: the end of every band to take, low for a low cost of owning.
     """
     hardware = hardware_of(gpu, constants) if gpu else NO_HARDWARE
-    desk = at_desk(hardware, count, facts) if gpu else facts.get("deployment_site") != "datacenter"
+    desk = at_desk(hardware, count, facts, owned=owned) if gpu else facts.get("deployment_site") != "datacenter"
     power = paid_power_w(hardware, count, desk=desk, constants=constants)
     known_power = None if math.isnan(power) else power
     purchase = _there_already(count) if owned else purchase_of(gpu, count, facts, constants, desk=desk, pick=pick)

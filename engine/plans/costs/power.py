@@ -14,12 +14,15 @@ from whichgpu.engine.sizing import ceiling
 DESK_CARDS = 4
 
 
-def at_desk(hardware: Hardware, count: Any, facts: Facts) -> Any:
-    """Whether owning the plan means a workstation rather than a rack: as stated, else by segment and count."""
+def at_desk(hardware: Hardware, count: Any, facts: Facts, *, owned: bool = False) -> Any:
+    """Whether so many stand in a workstation rather than a rack: as stated, else by segment and count.
+
+    Cards that are owned stand where they stand, however many of them a plan takes: that tells no other place.
+    """
     site = facts.get("deployment_site")
     if site in {"workstation", "edge"}:
         return True
-    return False if site == "datacenter" else hardware.for_desk & (count <= DESK_CARDS)
+    return False if site == "datacenter" else hardware.for_desk & (owned | (count <= DESK_CARDS))
 
 
 def plan_power_w(hardware: Hardware, count: Any, constants: EconomicsConstants) -> Any:

@@ -53,7 +53,7 @@ def purchase_usd(
         quoted: whether the user's own price to buy, if there is one, is about this GPU.
         pick: the end of every band to take.
     """
-    price, bought = hardware.price(pick), _on_boards(hardware, count)
+    price, bought = hardware.price(pick), on_boards(hardware, count)
     share, slot = _share_of_system(constants, pick), _slot_usd(hardware, constants, pick)
     racked = choose(_covers_slot(price, share, slot), price * bought / share, (price + slot) * bought)
     street = choose(desk, price * bought + _host_usd(hardware, bought, facts, constants, pick), racked)
@@ -72,11 +72,11 @@ def gpus_usd(hardware: Hardware, count: Any, facts: Facts, *, quoted: Any) -> An
     """
     quote = number(facts, "buy_quote_usd")
     price = choose(quoted, quote, hardware.price("value")) if quote else hardware.price("value")
-    return price * _on_boards(hardware, count)
+    return price * on_boards(hardware, count)
 
 
-def _on_boards(hardware: Hardware, count: Any) -> Any:
-    """How many are bought to use so many."""
+def on_boards(hardware: Hardware, count: Any) -> Any:
+    """How many are bought to use so many: modules come on boards of four or eight, cards singly."""
     return ceiling(count, hardware.board) * hardware.board
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 from msgspec import Struct
 
-from whichgpu.engine.catalogue import Gpu
+from whichgpu.engine.catalogue import Gpu, profile_of
 from whichgpu.engine.core import Facts, number
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
 from whichgpu.engine.plans.costs.usage import usage_of
+from whichgpu.engine.sizing import Bools, Floats
 
 
 #: Places where hardware stands that is one's own.
@@ -57,6 +59,7 @@ class Spending(Struct, frozen=True):
     always_paid: bool  # nothing says that the hardware stands idle some of the time
     buys: bool  # the hardware is to stand at the user's own place, or is to be bought
     rents: bool  # even a device that no provider rents out by the hour
+    budget_month: float | None  # that hours of renting are taken to keep, since nothing is said of how many there are
 
 
 def spending_of(facts: Facts, constants: EconomicsConstants) -> Spending:
@@ -72,7 +75,34 @@ def spending_of(facts: Facts, constants: EconomicsConstants) -> Spending:
         always_paid=facts.get("always_on") is True or usage_of(facts, 1, constants) is None,
         buys=_buys(facts),
         rents=wish == "rent" or site == "cloud",
+        budget_month=_budget_of_hours(facts, constants),
     )
+
+
+def _budget_of_hours(facts: Facts, constants: EconomicsConstants) -> float | None:
+    """A stated budget a month that says how many hours are rented: of jobs, where nothing else is said of them.
+
+    A service is there all month. Whoever trains or works off a batch rents for as long as he can pay.
+    """
+    task = facts.get("task")
+    serves = isinstance(task, str) and profile_of(task).serves and facts.get("serving_mode") != "batch"
+    if serves or facts.get("always_on") is True or usage_of(facts, 1, constants) is not None:
+        return None
+    return number(facts, "budget_usd_per_month")
+
+
+def within_budget(
+    spending: Spending, usd_per_hour: Floats, usd_per_month: Floats, usd_per_run: Floats, rented: Bools
+) -> tuple[Floats, Floats]:
+    """What plans cost a month, and the hours of it that a budget pays for; NaN where that is no matter.
+
+    What is rented for as long as a budget pays for it costs the budget, but a run at the least.
+    """
+    if spending.budget_month is None:
+        return usd_per_month, np.full(len(usd_per_month), np.nan)
+    within = np.minimum(usd_per_month, np.fmax(spending.budget_month, usd_per_run))
+    paid = np.where(rented, within, usd_per_month)
+    return paid, np.where(paid < usd_per_month, np.floor(spending.budget_month / usd_per_hour), np.nan)
 
 
 def paid_idle(facts: Facts, constants: EconomicsConstants) -> bool:

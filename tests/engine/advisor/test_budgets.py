@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from whichgpu.engine.advisor.advisor import Advisor, Decision
+from whichgpu.engine.advisor.formulas import formulas_of
 
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -145,3 +146,49 @@ def test_what_nobody_asked_for_stays_out_beside_anything_else(advisor: Advisor) 
     assert "nothing_else_fits" not in outcome.intake.facts
     code = decide(advisor, {**DESK, "gpu_excluded": ["nvidia-dgx-spark"], "cuda_required": True}).outcome
     assert code.chosen is None
+
+
+TUNING: dict[str, Any] = {"task": "peft_finetuning", "peft_method": "lora", "model_name": "llama-3.1-8b"}
+HOURS = "W-HOURS-OF-BUDGET"
+
+
+def test_a_monthly_budget_says_for_how_many_hours_a_job_rents(advisor: Advisor) -> None:
+    """A student with $50 a month does not rent around the clock."""
+    decision = decide(advisor, {**TUNING, "org_type": "student", "budget_usd_per_month": 50})
+    answer, chosen = decision.to_dict(), decision.outcome.chosen
+    assert chosen is not None
+    hourly = answer["recommendation"]["cost"]["usd_per_hour"]
+    assert answer["recommendation"]["cost"]["usd_per_month"] == pytest.approx(50)
+    assert chosen.facts["plan.budget_hours"] == int(50 / hourly)
+    assert [warning["code"] for warning in answer["warnings"]].count(HOURS) == 1
+
+
+@pytest.mark.parametrize(
+    "said", [{"always_on": True}, {"utilization_pct": 60}, {"task": "inference", "peft_method": "none"}]
+)
+def test_what_is_there_for_longer_is_held_against_the_whole_budget(advisor: Advisor, said: dict[str, Any]) -> None:
+    found = decide(advisor, {**TUNING, **said, "budget_usd_per_month": 50}).outcome.round
+    assert found is not None
+    assert all(entry.facts.get("plan.budget_hours") is None for entry in found.judged)
+
+
+def test_a_run_that_costs_more_than_the_budget_of_a_month_is_out(advisor: Advisor) -> None:
+    run = {**TUNING, "train_tokens_b": 3, "budget_usd_per_month": 50}
+    found = decide(advisor, run).outcome.round
+    assert found is not None
+    for entry in found.judged:
+        assert entry.ranked.plan.cost.usd_per_run is None or entry.ranked.plan.cost.usd_per_run <= 50
+    assert any("over-budget-per-month" in {rule.id for rule in rules} for rules in found.rejected_by)
+
+
+def test_the_arithmetic_of_hours_within_a_budget_is_stated(advisor: Advisor) -> None:
+    """Whole computers are bought even where all else is rented: one plan alone tells no rhythm of work."""
+    decision = decide(advisor, {**TUNING, "budget_usd_per_month": 50})
+    chosen, found = decision.outcome.chosen, decision.outcome.round
+    assert chosen is not None
+    assert found is not None
+    bought = [plan.id for plan in found.rejected if plan.facts["plan.bought"]]
+    assert bought
+    made = formulas_of(decision, (chosen.ranked.plan.id, *bought[:3])).plans
+    assert float(made[chosen.ranked.plan.id]["plan.usd_per_month"]) == pytest.approx(50)
+    assert set(bought[:3]) <= set(made)

@@ -584,14 +584,14 @@ def test_the_fastest_takes_no_more_gpus_for_being_cheaper_than_a_dear_plan(faste
     assert answer([dear, four, faster], fastest) == "eight"
 
 
-def test_the_fastest_may_be_later_by_as_much_again_for_half_the_money(fastest: Objective) -> None:
-    share = fastest.preference_share
+def test_the_fastest_may_be_later_still_for_half_the_money(fastest: Objective) -> None:
+    usual, share = fastest.preference_share, fastest.half_cost_share
     dear = contender("dear", 75, 1)
     for cost, share_of_time, expected in (
-        (37, 1.9 * share, "cheap"),
-        (38, 1.9 * share, "dear"),
-        (37, 2.1 * share, "dear"),
-        (70, 0.9 * share, "cheap"),
+        (37, 0.95 * share, "cheap"),
+        (38, 0.95 * share, "dear"),
+        (37, 1.05 * share, "dear"),
+        (70, 0.9 * usual, "cheap"),
     ):
         cheap = contender("cheap", cost, 1 + share_of_time, score=2)
         assert answer([dear, cheap], fastest) == expected, (cost, share_of_time)

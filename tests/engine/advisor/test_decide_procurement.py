@@ -51,6 +51,23 @@ def test_hardware_that_is_there_already_is_kept_however_little_it_is_used(decide
         assert decide(facts).to_dict()["procurement"]["verdict"] == expected
 
 
+@pytest.mark.parametrize("count", [{}, {"num_gpus": 8}])
+@pytest.mark.parametrize("objective", [{}, {"objective": "balanced"}])
+def test_all_cards_that_stand_there_are_used_where_that_is_sooner_for_the_same_power(
+    decide: Decide, count: dict[str, int], objective: dict[str, str]
+) -> None:
+    """What guides say of PCIe is in the computed speed; it is a warning there, and still bars what would be rented."""
+    job = {"task": "pretraining", "param_count_b": 1, "train_tokens_b": 20, **count, **objective}
+    there = decide(job, gpus_owned=["nvidia-rtx-4090:8"])
+    chosen = there.outcome.chosen
+    assert chosen is not None
+    assert chosen.ranked.plan.id == "nvidia-rtx-4090x8"
+    assert "W-PCIE-BOTTLENECK" in {warning["code"] for warning in there.to_dict()["warnings"]}
+    if count:
+        out = decide(job).to_dict()["rejected"]
+        assert any(entry["gpu"] == "nvidia-rtx-4090" for entry in out)
+
+
 def test_a_verdict_needs_a_rule(decide: Decide) -> None:
     answer = decide(JOB).to_dict()["procurement"]
     assert (answer["verdict"] == "undecided") == (not answer["rules"])

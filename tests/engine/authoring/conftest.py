@@ -125,6 +125,7 @@ def vocabulary() -> Vocabulary:
         ),
         FactDef(name="plan.is_smallest_fit", type="bool", scope="plan", available="plan"),
         FactDef(name="plan.link", type="enum", choices=("pcie", "nvlink"), scope="plan", available="plan"),
+        FactDef(name="plan.owned", type="bool", scope="plan", available="plan", always_known=True),
         FactDef(name="plan.tpot_ms", type="number", min=0, scope="plan", available="plan"),
         FactDef(name="gpu.name", type="text", scope="gpu", available="plan"),
         FactDef(name="gpu.series", type="text", scope="gpu", available="plan"),

@@ -90,7 +90,31 @@ def bounds_of(ordered: list[Judged], leaving: set[str], objective: Objective) ->
 
 def objective_of(*, stated: bool, cost: float = 1, time: float = 1, gain: float = 1) -> Objective:
     return Objective(
-        "o", cost, time, gain, 0.25, 0.3, 1, 2, 2, 2, 0.5, 0.4, 0, 2, 1.2, 1.5, 0.5, 0.25, 0.05, "", "", "", (), stated
+        "o",
+        cost,
+        time,
+        gain,
+        0.25,
+        0.4,
+        0.3,
+        1,
+        2,
+        2,
+        2,
+        0.5,
+        0.4,
+        0,
+        2,
+        1.2,
+        1.5,
+        0.5,
+        0.25,
+        0.05,
+        "",
+        "",
+        "",
+        (),
+        stated,
     )
 
 

@@ -14,6 +14,8 @@ _LESS_IS_BETTER = frozenset({"cost"})
 MOST_RATIO = 50
 #: Reasons that name what is compared, and the quantities that points for them may rest on.
 _OF_REASON = {"speed": {"speed"}, "latency": {"speed"}, "cost": {"cost", "throughput_per_usd", "speed"}}
+#: How GPUs are joined, which the speed of a plan counts.
+_LINKS = frozenset({"plan.link", "plan.node_link", "gpu.link", "gpu.link_gbs", "gpu.nvlink"})
 _CARD_FACTS = ("gpu.series", "gpu.family", "gpu.id", "plan.gpu", "plan.family")
 
 
@@ -87,3 +89,35 @@ def _same(name: str, context: LintContext) -> set[object]:
     keys = ("gpu.id", "gpu.family", "gpu.series")
     found = (gpu for gpu in context.catalogue.gpus if name in [gpu.get(key) for key in keys])
     return {name, *(gpu.get(key) for gpu in found for key in keys)}
+
+
+@check("warning")
+def barred_though_owned(context: LintContext) -> Iterator[Finding]:
+    """Rule about links that rejects hardware which stands there.
+
+    Why: a slow link costs time, and the speed of a plan counts what crosses it. Whoever rents or buys may be told to
+    take another; who has the cards would be told to rent beside them, however fast they are.
+
+    Bad::
+
+        - id: large-jobs-want-a-fast-link
+          stage: reject
+          each: plan
+          when: [training, plan.count > 8, plan.link == pcie]
+
+    Good::
+
+        - id: large-jobs-want-a-fast-link
+          stage: reject
+          each: plan
+          when: [training, plan.count > 8, plan.link == pcie, not plan.owned]
+
+    What a slow link costs those who own it, another rule may warn of.
+    """
+    for rule in context.rulebook.of_stage("reject", "plan"):
+        if rule.reads & _LINKS and not rule.reads & {"plan.owned", "plan.bought"}:
+            yield barred_though_owned.about(
+                rule,
+                f"{rule.id} rejects plans for their link, those on hardware that is owned too",
+                fix="add `not plan.owned`, and warn those who own it",
+            )

@@ -259,6 +259,19 @@ def test_where_owned_hardware_stands() -> None:
     assert not at_desk(hardware(H100), 1, {})
 
 
+def test_cards_that_are_there_stand_where_they_stand_however_many_are_used() -> None:
+    """The fifth card of eight moves none of them to a rack, whose power costs more."""
+    eight: Facts = {"gpus_owned": (f"{RTX4090.id} x8",)}
+    kwh = kwh_price({}, desk=True, constants=ECONOMICS).value
+    for count in (1, 4, 5, 8):
+        hour = (count * RTX4090.tdp_w + 150) / 1000 * kwh
+        assert cost(RTX4090, count, eight).usd_per_hour == pytest.approx(hour)
+        owning = ownership_of(RTX4090, count, eight, ECONOMICS, owned=True)
+        assert owning.busy_energy_usd_h * count == pytest.approx(hour)
+    in_a_rack = cost(RTX4090, 4, {**eight, "deployment_site": "datacenter"})
+    assert in_a_rack.usd_per_hour > cost(RTX4090, 4, eight).usd_per_hour
+
+
 def test_energy_follows_tariff_and_cooling() -> None:
     def hour(facts: Facts, *, desk: bool = False) -> float:
         rate = kwh_price(facts, desk=desk, constants=ECONOMICS).value
