@@ -24,6 +24,7 @@ PARTS = {
     "logits": "output logits",
     "adapters": "adapters (LoRA)",
     "optimizer_step": "optimizer step workspace",
+    "optimizer_copy": "copy that is stepped",
     "buckets": "gradient buckets in transit",
     "frozen_components": "parts of the model that are not trained",
     "critic": "critic model, trained as well",

@@ -136,7 +136,9 @@ def _plan(evidence: Evidence, scope: str, plan: PlanDict) -> Iterator[str]:
     figures: dict[str, Any] = {}
     for entry in evidence.by_scope.get(scope, ()):
         if entry["kind"] in ("computed", "looked_up"):
-            figures |= entry["effects"]
+            for name, value in entry["effects"].items():
+                # Several terms may be parts of one: states of an optimizer, and the copy of the weights that it steps.
+                figures[name] = value + figures.get(name, 0.0) if name.startswith("memory.") else value
     for name, value in _figures_of(plan):
         traced = figures.get(name)
         if value is not None and (traced is None or not _same(traced, value)):

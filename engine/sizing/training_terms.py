@@ -107,7 +107,7 @@ FLAT_GRADIENTS = TermKind(
     "DeepSpeed 0.15.4 runtime/zero/stage_1_and_2.py, step; stage3.py, _prepare_fp32_grad_for_sub_group",
 )
 MASTER_COPY = TermKind(
-    "optimizer",
+    "optimizer_copy",
     "trained parameters / data ranks x 4 bytes: the partition that ZeRO steps is a clone of 32-bit weights too",
     ("parameters_b", "data_ranks"),
     "DeepSpeed 0.15.4 runtime/zero/stage_1_and_2.py, single_partition_of_fp32_groups; stage3.py",

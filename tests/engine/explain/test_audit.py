@@ -50,6 +50,8 @@ def test_odd_workloads_hold_too(decide: Callable[..., dict[str, Any]], advisor: 
         {"task": "inference", "peft_method": "lora", "param_count_b": 7},
         {"task": "pretraining", "param_count_b": 500, "num_gpus": 1, "gpu_candidates": "t4, tpu v5p"},
         {"task": "inference", "param_count_b": 7.61561656, "utilization_pct": 33.3333333},
+        {"task": "full_finetuning", "model_name": "qwen2.5-14b", "compute_precision": "fp32", "train_steps": 100},
+        {"task": "full_finetuning", "model_name": "qwen2.5-7b", "rl_method": "grpo", "train_steps": 100},
     ):
         for check in audit(from_disk(decide(**facts)), advisor, today=MOMENT):
             assert check.holds is not False, (facts, check)
