@@ -8,6 +8,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from whichgpu.engine.catalogue import profile_of
+
 
 TraceEntry = Mapping[str, Any]
 PlanDict = Mapping[str, Any]
@@ -233,10 +235,14 @@ def _other_claims(evidence: Evidence) -> Iterator[str]:
     for assumption in decision["assumptions"]:
         if not assumption.get("because"):
             yield f"{assumption['fact']} is assumed without a reason"
+    task = decision["facts"].get("task")
+    own = task and ("serving" if profile_of(task["value"]).serves else "training")
     for phase in decision["phases"]:
         plan, chosen = phase["recommendation"], decision["recommendation"]
-        # The recommendation says more than a phase does, such as what it was chosen over.
-        if plan and plan_id(plan) == evidence.chosen and any(chosen.get(key) != plan[key] for key in plan):
+        # The recommendation says more than a phase does, such as what it was chosen over; the other phase is other work:
+        # on the same cards it is another plan.
+        same = plan and phase["phase"] == own and plan_id(plan) == evidence.chosen
+        if same and any(chosen.get(key) != plan[key] for key in plan):
             yield f"phase {phase['phase']}: its plan is not the one recommended under the same name"
 
 

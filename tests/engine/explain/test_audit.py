@@ -52,6 +52,14 @@ def test_odd_workloads_hold_too(decide: Callable[..., dict[str, Any]], advisor: 
         {"task": "inference", "param_count_b": 7.61561656, "utilization_pct": 33.3333333},
         {"task": "full_finetuning", "model_name": "qwen2.5-14b", "compute_precision": "fp32", "train_steps": 100},
         {"task": "full_finetuning", "model_name": "qwen2.5-7b", "rl_method": "grpo", "train_steps": 100},
+        # Both phases end on one card, with other work on it.
+        {
+            "task": "inference",
+            "model_name": "qwen2.5-14b",
+            "context_tokens": 16384,
+            "deployment_site": "workstation",
+            "trains_and_serves": True,
+        },
     ):
         for check in audit(from_disk(decide(**facts)), advisor, today=MOMENT):
             assert check.holds is not False, (facts, check)
