@@ -239,8 +239,8 @@ def _other_claims(evidence: Evidence) -> Iterator[str]:
     own = task and ("serving" if profile_of(task["value"]).serves else "training")
     for phase in decision["phases"]:
         plan, chosen = phase["recommendation"], decision["recommendation"]
-        # The recommendation says more than a phase does, such as what it was chosen over; the other phase is other work:
-        # on the same cards it is another plan.
+        # The recommendation says more than a phase does, such as what it was chosen over. On the same cards the other
+        # phase is another plan.
         same = plan and phase["phase"] == own and plan_id(plan) == evidence.chosen
         if same and any(chosen.get(key) != plan[key] for key in plan):
             yield f"phase {phase['phase']}: its plan is not the one recommended under the same name"
