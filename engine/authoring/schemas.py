@@ -86,7 +86,7 @@ def file_schemas(vocabulary: Vocabulary, knowledge: Knowledge) -> dict[str, Sche
         _without_bands(schemas[name])
         if f"{name}.yaml" in CONSTANT_FILES:
             _may_be_laid_over(schemas[name])
-    for name in ("economics", "figures", "speed"):
+    for name in ("economics", "figures", "plans", "speed"):
         _with_parameters(schemas[name])
     _one_assumption_or_list(schemas["vocabulary"])
     return dict(sorted(schemas.items()))
@@ -209,8 +209,8 @@ def _may_be_laid_over(schema: Schema) -> None:
 def _with_parameters(schema: Any) -> None:
     """Where a number may stand, a parameter may: ``$name``."""
     if isinstance(schema, dict):
-        if schema.get("type") == "number":
-            schema |= {"type": ["number", "string"], "pattern": r"^\$[a-z][a-z0-9_]*$"}
+        if (kind := schema.get("type")) in ("number", "integer"):
+            schema |= {"type": [kind, "string"], "pattern": r"^\$[a-z][a-z0-9_]*$"}
         for part in list(schema.values()):
             _with_parameters(part)
     elif isinstance(schema, list):

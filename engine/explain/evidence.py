@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from whichgpu.engine.catalogue import profile_of
+from whichgpu.engine.core import KnowledgeError
 
 
 TraceEntry = Mapping[str, Any]
@@ -235,8 +236,7 @@ def _other_claims(evidence: Evidence) -> Iterator[str]:
     for assumption in decision["assumptions"]:
         if not assumption.get("because"):
             yield f"{assumption['fact']} is assumed without a reason"
-    task = decision["facts"].get("task")
-    own = task and ("serving" if profile_of(task["value"]).serves else "training")
+    own = _phase_of(decision["facts"].get("task"))
     for phase in decision["phases"]:
         plan, chosen = phase["recommendation"], decision["recommendation"]
         # The recommendation says more than a phase does, such as what it was chosen over. On the same cards the other
@@ -250,3 +250,11 @@ def _same(one: Any, other: Any) -> bool:
     if isinstance(one, int | float) and isinstance(other, int | float):
         return math.isclose(one, other, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
     return bool(one == other)
+
+
+def _phase_of(task: Mapping[str, Any] | None) -> str | None:
+    """The phase that a decision itself is about; None where a record names no task that is known."""
+    try:
+        return ("serving" if profile_of(str(task["value"])).serves else "training") if task else None
+    except KnowledgeError:
+        return None
