@@ -14,6 +14,8 @@ from whichgpu.engine.sizing.recognisers import FASTER_WHISPER, WHISPER
 from whichgpu.engine.sizing.versions import older
 
 
+#: Ways of serving in which somebody waits.
+_WAITED_FOR = frozenset(("interactive", "realtime"))
 _ENCODER_TOKENS = 512  # What BERT and the like read at most.
 #: Steps of lengths of texts from one power of two to the next, six percent each; as the series R40 has them.
 _STEPS = 12
@@ -150,6 +152,9 @@ def _engine_of_networks(reader: Reader, family: Family, model: ModelSpec | None)
     if family != "speech":
         return "diffusers" if family.startswith("diffusion") else "transformers"
     if model is None or model.decoder_layers:
+        if reader.known("latency_slo_ms") or reader.text("serving_mode") in _WAITED_FOR:
+            because = "where somebody waits for the text, a server of language models, which starts its steps as graphs"
+            return reader.assume("serving_engine", "vllm", because)
         return reader.assume("serving_engine", FASTER_WHISPER, "the open program that most people run Whisper with")
     return reader.assume("serving_engine", "transformers", "it runs recognisers that write no text token by token")
 

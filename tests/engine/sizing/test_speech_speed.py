@@ -68,6 +68,10 @@ def test_few_cards_answer_few_windows_a_second(decide):
     assert outcome.chosen.ranked.plan.layout.count <= 4
 
 
-def test_what_recognises_speech_is_assumed_where_nobody_says(decide):
-    outcome = decide({"task": "inference", "model_name": "whisper-large-v3", "peak_qps": 1}).outcome
-    assert "serving_engine" in {assumed.fact for assumed in outcome.assumed}
+@pytest.mark.parametrize(
+    ("more", "engine"),
+    [({}, "faster-whisper"), ({"latency_slo_ms": 2000}, "vllm"), ({"serving_mode": "realtime"}, "vllm")],
+)
+def test_what_recognises_speech_is_assumed_where_nobody_says(decide, more, engine):
+    outcome = decide({"task": "inference", "model_name": "whisper-large-v3", "peak_qps": 1, **more}).outcome
+    assert {assumed.fact: assumed.value for assumed in outcome.assumed}["serving_engine"] == engine
