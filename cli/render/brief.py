@@ -94,7 +94,9 @@ def _price(plan: JsonObject, decision: JsonObject) -> Row:
         *(f"{usd(price)} {per}" for per, price in work_prices(plan)),
     ]
     if cost["origin"] == "purchase" and (bought := decision["figures"].get("purchase_usd")):
-        parts.append(f"{usd(bought['value'])} to buy, with servers and network")
+        number = cost.get("gpus_bought") or plan["count"]
+        more = f" {number}, for they are sold on whole boards" if number > plan["count"] else ""
+        parts.append(f"{usd(bought['value'])} to buy{more}, with servers and network")
     return Row("Price", f"{', '.join(parts)}. {basis_sentence(plan)}", "warn" if cost.get("assumed") else "plain")
 
 

@@ -21,7 +21,17 @@ from whichgpu.engine.core import (
     plain,
     rounded,
 )
-from whichgpu.engine.rules import RESERVED, Expr, FactDef, Vocabulary, evaluate, gpu_and_count, read_value
+from whichgpu.engine.rules import (
+    RESERVED,
+    Expr,
+    FactDef,
+    Vocabulary,
+    evaluate,
+    fold,
+    gpu_and_count,
+    read_value,
+    yes_or_no,
+)
 
 
 class Workload(Struct, frozen=True):
@@ -138,7 +148,7 @@ class _Reading:
         """Read what is written, for the fact of that name."""
         fact, written, place = self._vocabulary.fact(name), item.name, item.place
         if fact is None or fact.scope != "workload":
-            self.problems.append(_unknown_fact(written, item.name_place, self._vocabulary))
+            self.problems.append(_unknown_fact(item, self._vocabulary))
         elif fact.role == "output":
             message = f"{written} is something that the answer says; it cannot be given"
             self.problems.append(Problem("output-given", message, item.name_place, written, fix="take the line out"))
@@ -235,11 +245,29 @@ def _version_beside_engine(items: list[_Item], vocabulary: Vocabulary, given: di
 _VERSION = re.compile(r"[a-z.]\s*v?~?(\d+\.\d+(?:\.\d+)?)", re.IGNORECASE)
 
 
-def _unknown_fact(name: str, place: Place | None, vocabulary: Vocabulary) -> Problem:
-    message, values = f"{name!r} is no fact of a workload", vocabulary.facts_of_choice(name)
-    if values:
-        said = " or ".join(f"{fact}: {choice}" for fact, choice in values[:3])
-        return Problem("unknown-fact", f"{message} but a value of one", place, name, fix=f"write {said}")
-    known = vocabulary.nearest(name, stated=True)
-    fix = f"write {known[0]}" if known else "see: whichgpu facts"
-    return Problem("unknown-fact", message, place, name, known, fix)
+def _unknown_fact(item: _Item, vocabulary: Vocabulary) -> Problem:
+    """The problem with a name that is no fact's: a value of one, another word for one that has the value, or a slip."""
+    name, place = item.name, item.name_place
+    message, known = f"{name!r} is no fact of a workload", vocabulary.nearest(name, stated=True)
+    telling = isinstance(item.value, str) and yes_or_no(item.value) is None and fold(item.value) not in _OF_MANY_FACTS
+    meant = vocabulary.facts_of_choice(item.value) if telling else ()
+    meant = tuple(each for each in meant if each[0] in known) or meant
+    if 0 < len(meant) <= _MOST_NAMED:
+        facts = tuple(fact for fact, _ in meant)
+        message = f"{message}, but {item.value!r} is a value of {' and of '.join(facts)}"
+        return Problem("unknown-fact", message, place, name, facts, f"write {_said(meant)}")
+    if values := vocabulary.facts_of_choice(name):
+        message = f"{message} but a value of one"
+        return Problem("unknown-fact", message, place, name, fix=f"write {_said(values[:_MOST_NAMED])}")
+    # What has only a part in common may be something else, so that nobody is told to write it.
+    slip = next((each for each in known if vocabulary.spelt_alike(name, each)), None)
+    return Problem("unknown-fact", message, place, name, known, f"write {slip}" if slip else "see: whichgpu facts")
+
+
+def _said(values: Iterable[tuple[str, str]]) -> str:
+    return " or ".join(f"{fact}: {choice}" for fact, choice in values)
+
+
+_OF_MANY_FACTS = frozenset({"none", "other"})
+#: A value of more facts than this tells nothing of which is meant.
+_MOST_NAMED = 3

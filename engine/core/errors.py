@@ -72,14 +72,14 @@ class InternalError(RuntimeError):
     """The program contradicts itself. Never caused by an input alone."""
 
 
-def nearest_words(word: str, known: Iterable[str], *, limit: int = 3) -> tuple[str, ...]:
-    """Known words that the reader may have meant, best first."""
+def nearest_words(word: str, known: Iterable[str], *, limit: int = 3, cutoff: float = 0.6) -> tuple[str, ...]:
+    """Known words that the reader may have meant, best first; ``cutoff``: how alike they are, 1 being the same."""
     import difflib  # noqa: PLC0415  # Only mistakes need it.
 
     folded: dict[str, str] = {}
     for name in known:
         folded.setdefault(name.casefold(), name)
-    matches = difflib.get_close_matches(word.casefold(), folded, n=limit, cutoff=0.6)
+    matches = difflib.get_close_matches(word.casefold(), folded, n=limit, cutoff=cutoff)
     return tuple(folded[match] for match in matches)
 
 
@@ -94,7 +94,7 @@ def nearest_names(name: str, known: Iterable[str], *, limit: int = 3) -> tuple[s
     alike = set(nearest_words(name, names, limit=limit))
     shared = dict.fromkeys(names, 0.0)
     parts = {each: _PARTED.split(each.casefold()) for each in names}
-    for part in _PARTED.split(wanted):
+    for part in set(_PARTED.split(wanted)) - _COMMON_PARTS:
         having = [each for each in names if any(_same_part(part, own) for own in parts[each])]
         for each in having:
             shared[each] += 1 / len(having)
@@ -105,6 +105,27 @@ def nearest_names(name: str, known: Iterable[str], *, limit: int = 3) -> tuple[s
 
 
 _PARTED = re.compile(r"[_.]")
+#: Parts that say nothing of what a name is about.
+_COMMON_PARTS = frozenset(
+    (
+        "count",
+        "has",
+        "in",
+        "is",
+        "limit",
+        "max",
+        "min",
+        "num",
+        "number",
+        "of",
+        "on",
+        "per",
+        "target",
+        "the",
+        "type",
+        "use",
+    )
+)
 #: Names below this have too little in common to be named.
 _ALIKE_ENOUGH = 0.6
 

@@ -95,6 +95,16 @@ def test_targets_are_said_to_be_met_or_missed(advisor: Advisor) -> None:
     assert time.tone == "bad"
 
 
+def test_whoever_has_to_buy_whole_boards_is_told_how_many_gpus_that_is(advisor: Advisor) -> None:
+    job = {"task": "inference", "model_name": "llama-3.1-70b", "deployment_site": "datacenter", "concurrency": 8}
+    choice = {"gpu_candidates": "nvidia-h200-sxm", "num_gpus": 2}
+    answer = advisor.decide(job | choice, decided_at=MOMENT).to_dict(full=True, traced=False)
+    bought = answer["recommendation"]["cost"]["gpus_bought"]
+    assert bought > answer["recommendation"]["count"]
+    page = to_text(brief_blocks(answer, names_of(advisor)), Screen(200))
+    assert f"to buy {bought}, for they are sold on whole boards" in page
+
+
 def test_colour_says_nothing_that_words_do_not(advisor: Advisor) -> None:
     blocks = brief_blocks(answer_to("llm-serving-70b"), names_of(advisor))
     coloured, plain = to_text(blocks, Screen(colour=True)), to_text(blocks, Screen())

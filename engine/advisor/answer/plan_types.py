@@ -125,6 +125,11 @@ class Cost(TypedDict):
         Amount | None, doc("For the stated run, with its setting up where rented; where bought, up to the next run.")
     ]
     origin: NotRequired[Annotated[str, doc("What the price is: offer, quote, owned, purchase or none.")]]
+    gpus_bought: NotRequired[
+        Annotated[
+            Count | None, doc("Where bought: how many have to be bought, since modules are sold on whole boards.")
+        ]
+    ]
     rented_usd_per_hour: NotRequired[Annotated[Amount | None, doc("Where owned or bought: the price to rent it.")]]
     rented_from: NotRequired[Annotated[Offer | None, doc("Where owned or bought: the offer of that price.")]]
     lowest_usd_per_hour: NotRequired[Annotated[Amount | None, doc("The lowest price of a provider that covers it.")]]

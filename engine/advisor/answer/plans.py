@@ -95,6 +95,7 @@ def cost_dict(cost: Cost) -> plan_types.Cost:
         "usd_per_1k_samples": cost.usd_per_1k_samples,
         "usd_per_run": cost.usd_per_run,
         "origin": cost.origin,
+        "gpus_bought": cost.gpus_bought,
         "rented_usd_per_hour": cost.rented_usd_per_hour,
         "rented_from": _offer(cost.rented_from, cost.instances),
         "lowest_usd_per_hour": cost.lowest_usd_per_hour,

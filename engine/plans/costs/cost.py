@@ -54,6 +54,8 @@ class CostColumns(NamedTuple):
         """The cost of one plan with the offers behind it."""
         origin, rental = self.origin.item(row), self.rentals.rentals[self.rental.item(row)]
         figures: dict[str, Any] = {name: known(getattr(self, name), row) for name in _FIGURES}
+        bought = known(self.gpus_bought, row)
+        figures["gpus_bought"] = None if bought is None else int(bought)
         if rental is None:
             return Cost(origin=ORIGINS[origin], **figures)
         offered = origin == OFFER

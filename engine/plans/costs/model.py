@@ -59,6 +59,7 @@ class Cost(Struct, frozen=True):
     usd_per_1m_tokens: float | None = None
     usd_per_1k_samples: float | None = None  # images, clips or texts, while serving
     origin: str = "none"  # offer, quote, owned, purchase, none
+    gpus_bought: int | None = None  # where the plan is bought: how many, on whole boards
     rented_from: Offer | None = None  # where the plan is owned or bought: what the same GPUs would be rented from
     rented_usd_per_hour: float | None = None
     # What is known of renting it, whether or not that is the price:

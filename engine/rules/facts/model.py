@@ -171,19 +171,32 @@ class Vocabulary:
 
     def nearest(self, name: str, *, limit: int = 3, stated: bool = False) -> tuple[str, ...]:
         """Known facts that a misspelt name may mean, best first; ``stated``: of those that a workload may state."""
-        spelt = name.strip().replace("-", "_").replace(" ", "_")
-        found = nearest_names(spelt, filter(self._may_be_stated, self.names()) if stated else self.names(), limit=limit)
+        found = nearest_names(
+            _spelt(name), filter(self._may_be_stated, self.names()) if stated else self.names(), limit=limit
+        )
         return tuple(dict.fromkeys(self.resolve(each) or each for each in found)) if stated else found
 
+    def spelt_alike(self, name: str, fact: str) -> bool:
+        """Whether a misspelt name can be nothing but this fact, under its own name or another that it goes by."""
+        return any(self.resolve(each) == fact for each in nearest_words(_spelt(name), self.names(), cutoff=0.8))
+
     def facts_of_choice(self, word: str) -> tuple[tuple[str, str], ...]:
-        """The facts that a workload may state of which the word is a value: each with the value as it is called."""
-        stated = (fact for name, fact in self.facts.items() if self._may_be_stated(name))
+        """The facts that a workload may state of which the word is a value, each with the value as it is called.
+
+        Those that are asked without anybody wishing for it come first.
+        """
+        stated = [fact for name, fact in self.facts.items() if self._may_be_stated(name)]
+        stated.sort(key=lambda fact: fact.askable in ("on_request", "never"))
         found = ((fact.name, fact.choice(word)) for fact in stated)
         return tuple((name, choice) for name, choice in found if choice is not None)
 
     def _may_be_stated(self, name: str) -> bool:
         fact = self.fact(name)
         return fact is not None and fact.scope == "workload" and fact.role != "output"
+
+
+def _spelt(name: str) -> str:
+    return name.strip().replace("-", "_").replace(" ", "_")
 
 
 @lru_cache(maxsize=512)

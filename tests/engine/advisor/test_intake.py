@@ -270,8 +270,8 @@ def test_what_a_model_is_its_name_tells_better_than_a_word_for_the_job(advisor: 
     ("written", "meant"),
     [
         ("budget_a_month", "budget_usd_per_month"),
-        ("num_users", "concurrency"),
-        ("model_size", "param_count_b"),
+        ("users_count", "concurrency"),
+        ("model_sizes", "param_count_b"),
         ("deadline_days", "deadline_hours"),
         ("utilisation_percent", "utilization_pct"),
     ],
@@ -280,6 +280,28 @@ def test_a_name_with_parts_in_common_is_shown_the_fact_that_may_be_stated(
     advisor: Advisor, written: str, meant: str
 ) -> None:
     assert only_problem(advisor, {"task": "inference", written: "8"}).nearest[0] == meant
+
+
+@pytest.mark.parametrize(
+    ("raw", "fix"),
+    [
+        ({"milieu": "on_prem"}, "write deployment_site: datacenter"),
+        ({"library": "axolotl"}, "write training_framework: axolotl"),
+        ({"adapter": "qlora"}, "write peft_method: qlora"),  # a value of another fact itself
+        ({"precision": "int4"}, "write weight_precision: int4 or expert_precision: int4"),  # what is asked comes first
+        ({"lora": "yes"}, "write peft_method: lora or task: peft_finetuning"),  # the name itself is a value
+        ({"param_count": "8"}, "write param_count_b"),
+    ],
+)
+def test_a_name_that_is_none_is_mended_by_its_value_or_its_spelling(
+    advisor: Advisor, raw: dict[str, object], fix: str
+) -> None:
+    assert only_problem(advisor, raw).fix == fix
+
+
+@pytest.mark.parametrize("raw", [{"data_sensitivity": "confidential"}, {"use_stage": "hobby"}, {"max_gpus": 4}])
+def test_nobody_is_told_to_write_what_only_looks_alike_in_part(advisor: Advisor, raw: dict[str, object]) -> None:
+    assert only_problem(advisor, raw).fix == "see: whichgpu facts"
 
 
 def test_no_output_is_named_as_what_may_have_been_meant(advisor: Advisor) -> None:
