@@ -37,6 +37,11 @@ def judge_targets(laws: Laws, name: str, facts: Mapping[str, Any], answer: Mappi
     if known:
         words = f"{describe(plan, work)}: {', '.join(wrong)}" if wrong else None
         laws.law("stated limits known to be met", says).judge(name, facts, words)
+    unverified = {gap["limit"] for gap in plan.get("unverified", ())}
+    doubted = [limit for limit, met in kept.items() if met and limit in unverified]
+    words = f"{describe(plan, work)} keeps {', '.join(doubted)} by its own figures" if doubted else None
+    says = "no stated limit that the answer's own figures keep is said to be unverified"
+    laws.law("what is kept is not doubted", says).judge(name, facts, words)
     if unknown := sorted(set(kept) - known):
         words = f"{describe(plan, work)} is proven, though {', '.join(unknown)} cannot be known of any plan"
         says = "where no plan of the table has the figure that a stated limit needs, the answer is not proven"
