@@ -23,7 +23,13 @@ from .answer.schema import (
 from .answer.wording import better_words as better_words, ratio_words as ratio_words
 from .api import decide as decide, size as size
 from .budgets import NOTHING_ELSE_FITS as NOTHING_ELSE_FITS
-from .contenders import Traits as Traits, traits_of_plan as traits_of_plan
+from .contenders import (
+    UNSTATED as UNSTATED,
+    AskedLoad as AskedLoad,
+    Traits as Traits,
+    stated_load as stated_load,
+    traits_of_plan as traits_of_plan,
+)
 from .dominance import (
     asks_for_no_more as asks_for_no_more,
     asks_too_much as asks_too_much,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from whichgpu.engine.advisor.paid_length import ordered_gpus
 from whichgpu.engine.advisor.survey import MeasureColumns
-from whichgpu.engine.core import Codes, Numbers
+from whichgpu.engine.core import Codes, Numbers, number
 from whichgpu.engine.plans import Plan, PlanTable
+from whichgpu.engine.rules import ResolvedFacts
 
 
 Flags = NDArray[np.bool_]
@@ -38,7 +39,9 @@ class Traits(Struct, frozen=True):
     bought: Any  # it has to be bought
     owned: Any  # it is there already
     usd_per_hour: Any  # of the whole plan; NaN where it is not known
-    capacity_qps: Any  # requests a second that a service can sustain, at most those that come; NaN where not known
+    capacity: (
+        Any  # the load that a service can sustain, at most what is asked of it (``AskedLoad``); NaN where not known
+    )
     vendor: Any  # in columns numbers that stand for vendors, and for families of cards
     family: Any
     segment: Any  # by SEGMENT_ORDER
@@ -50,8 +53,37 @@ class Traits(Struct, frozen=True):
         return Traits(*map(change, astuple(self)))
 
 
-def traits_of_plan(plan: Plan, load_qps: float | None = None) -> Traits:
-    """What choosing reads of one plan; ``load_qps``: the requests a second that come, where that is stated."""
+class AskedLoad(NamedTuple):
+    """By which figure it is judged how much a service can sustain, and how much of it is asked for: no more counts."""
+
+    figure: str = "plan.qps"
+    most: float = math.inf
+
+    def of(self, capacity: Any) -> Any:
+        """What a service can sustain of what is asked of it."""
+        return np.minimum(capacity, self.most)
+
+
+#: Nobody says how much is asked of a service: then all that it can sustain counts.
+UNSTATED = AskedLoad()
+
+
+def stated_load(intake: ResolvedFacts) -> AskedLoad:
+    """The requests a second that come or, where those in flight are stated instead, how many of them there are.
+
+    So many users ask again as soon as they are answered, however fast that is: a service that holds them all sustains
+    what is asked of it, and how soon it answers is in its time.
+    """
+    rate, present = (number(intake.facts, name) for name in ("peak_qps", "concurrency"))
+    if rate is not None:
+        return AskedLoad(most=rate)
+    if present is None or "concurrency" in intake.assumed or "min_tokens_per_s" in intake.facts:
+        return UNSTATED
+    return AskedLoad("plan.max_concurrency", present)
+
+
+def traits_of_plan(plan: Plan, load: AskedLoad = UNSTATED) -> Traits:
+    """What choosing reads of one plan."""
     gpu, facts = plan.gpu, plan.facts
     return Traits(
         count=plan.count,
@@ -63,7 +95,7 @@ def traits_of_plan(plan: Plan, load_qps: float | None = None) -> Traits:
         bought=facts.get("plan.bought") is True,
         owned=facts.get("plan.owned") is True,
         usd_per_hour=facts.get("plan.usd_per_hour", math.nan),
-        capacity_qps=_asked_for(facts.get("plan.qps", math.nan), load_qps),
+        capacity=load.of(facts.get(load.figure, math.nan)),
         vendor=gpu.vendor,
         family=gpu.family,
         segment=SEGMENT_ORDER.get(gpu.segment or "", 0),
@@ -72,13 +104,8 @@ def traits_of_plan(plan: Plan, load_qps: float | None = None) -> Traits:
     )
 
 
-def _asked_for(capacity: Any, load_qps: float | None) -> Any:
-    """What a service can sustain of what is asked of it: beyond a stated load no more is needed."""
-    return capacity if load_qps is None else np.minimum(capacity, load_qps)
-
-
-def traits_of(plans: Sequence[Plan], load_qps: float | None = None) -> Traits:
-    """What choosing reads of these plans; ``load_qps``: the requests a second that come, where that is stated."""
+def traits_of(plans: Sequence[Plan], load: AskedLoad = UNSTATED) -> Traits:
+    """What choosing reads of these plans."""
     table = PlanTable.of(plans)
     kinds = {id(gpu): gpu for gpu in table.gpus}  # A slice of a card has a memory of its own.
     number = {name: kind for kind, name in enumerate(kinds)}
@@ -99,7 +126,7 @@ def traits_of(plans: Sequence[Plan], load_qps: float | None = None) -> Traits:
         bought=table.yes("plan.bought"),
         owned=table.yes("plan.owned"),
         usd_per_hour=table.numbers("plan.usd_per_hour"),
-        capacity_qps=_asked_for(table.numbers("plan.qps"), load_qps),
+        capacity=load.of(table.numbers(load.figure)),
         vendor=np.array([vendors.setdefault(gpu.vendor, len(vendors)) for gpu in gpus], np.intp)[which],
         family=np.array([families.setdefault(gpu.family, len(families)) for gpu in gpus], np.intp)[which],
         segment=np.array([SEGMENT_ORDER.get(gpu.segment or "", 0) for gpu in gpus], np.intp)[which],

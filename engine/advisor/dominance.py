@@ -146,7 +146,7 @@ def asks_too_much(one: MeasureColumns, other: MeasureColumns, objective: Objecti
     enough = perceived + objective.guide_least_saving <= its_perceived
     cheaper = (one.perceived_cost * objective.guide_price_ratio <= other.perceived_cost) & enough
     # What a service can sustain is known, and of nothing else.
-    for_hardly_more = (one.cost <= other.cost * (1 + objective.guide_hour_share)) & (mine.capacity_qps > 0)
+    for_hardly_more = (one.cost <= other.cost * (1 + objective.guide_hour_share)) & (mine.capacity > 0)
     sooner = (one.perceived_time * objective.guide_time_ratio <= other.perceived_time) & for_hardly_more
     return cheaper | sooner
 
@@ -163,7 +163,7 @@ def sustains_as_much(one: Traits, other: Traits, margin: float) -> Any:
     A replica that is split more widely is as fast at little load as two, and sustains less. Where it is not known
     what the plans can sustain, as many replicas sustain as much.
     """
-    enough, short = one.capacity_qps * (1 + margin) >= other.capacity_qps, one.capacity_qps < other.capacity_qps
+    enough, short = one.capacity * (1 + margin) >= other.capacity, one.capacity < other.capacity
     # Comparing with NaN gives neither.
     return enough | ((short ^ True) & (one.replicas >= other.replicas))
 

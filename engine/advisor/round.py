@@ -9,7 +9,7 @@ import numpy as np
 from msgspec.structs import astuple
 
 from whichgpu.engine.advisor.choice import Standings, choose
-from whichgpu.engine.advisor.contenders import Contenders, Flags, Traits, traits_of
+from whichgpu.engine.advisor.contenders import Contenders, Flags, Traits, stated_load, traits_of
 from whichgpu.engine.advisor.evidence import Evidence, Mark
 from whichgpu.engine.advisor.outcome import Judged, PlanRound, Rejection, Unverified
 from whichgpu.engine.advisor.proof import Gap, missing_for_proof
@@ -26,7 +26,7 @@ from whichgpu.engine.advisor.survey import (
     survey_candidates,
 )
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.core import Codes, Facts, FactTable, OnDemand, Value, number
+from whichgpu.engine.core import Codes, Facts, FactTable, OnDemand, Value
 from whichgpu.engine.plans import Plan, PlanTable, Refusal, band_problems, through_gate
 from whichgpu.engine.rules import ResolvedFacts, Rule
 
@@ -71,7 +71,7 @@ def run_round(
     lacking = missing_for_proof(rejecting.evaluation, unstated)
     evidence = Evidence(stages.prefer, preferring, measures, ends, objective)
     proven = np.array([row not in lacking for row in alive.tolist()], np.bool_)
-    traits = traits_of(survivors, number(intake.facts, "peak_qps"))
+    traits = traits_of(survivors, stated_load(intake))
     contenders = _contenders(survivors, traits, measures, evidence, proven)
     rows, order, implausible = _ordered(survivors, contenders, objective)
     sides = _Sides(knowledge, stages, table, facts, derived, rejecting)

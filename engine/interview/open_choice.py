@@ -18,9 +18,10 @@ from whichgpu.engine.advisor import (
     first_by_evidence,
     is_job,
     run_round,
+    stated_load,
     survey_candidates,
 )
-from whichgpu.engine.core import Facts, Value, number
+from whichgpu.engine.core import Facts, Value
 from whichgpu.engine.interview.entrants import Comparer, Entrant, PossibleOutcome, WaitingRules, entrant_of, local_reads
 from whichgpu.engine.interview.possible_outcomes import OpenFacts, TruthValues, truth_values_of
 from whichgpu.engine.interview.rule_groups import groups_of
@@ -159,7 +160,7 @@ def open_choice_of(rule_index: RuleIndex, outcome: Outcome, open_facts: OpenFact
         entrants[found.id] = found
     stand_in = entrants[answer] if answer != first_id else None
     first = entrants.pop(first_id)
-    load = number(outcome.intake.facts, "peak_qps")
+    load = stated_load(outcome.intake)
     field_of_plans = Field(first, [*entrants.values()], rejecting, Comparer(groups), objective, stand_in, load)
     return OpenChoice(field_of_plans.bounds(), open_facts, at_risk, answer, rejecting)
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from whichgpu.engine.advisor import (
+    UNSTATED,
+    AskedLoad,
     MeasureColumns,
     Objective,
     Traits,
@@ -33,7 +35,7 @@ class Precedence:
     leaving: Mapping[str, frozenset[str]]  # plans that may drop out or never come in, with the askable facts behind it
     comparer: Comparer
     objective: Objective
-    load_qps: float | None = None  # the requests a second that come, where that is stated
+    load: AskedLoad = UNSTATED
     tiers: Tiers = field(init=False)
     _by_cost: list[tuple[float, float, Entrant]] = field(init=False)
     _traits: dict[str, Traits] = field(init=False)
@@ -45,7 +47,7 @@ class Precedence:
         known = [(entry.judged.measures.cost, entry.judged.measures.time, entry) for entry in self.entrants]
         priced = [(cost, time, entry) for cost, time, entry in known if cost is not None and time is not None]
         self._by_cost = sorted(priced, key=lambda each: (each[0], each[1], each[2].id))
-        self._traits = {entry.id: traits_of_plan(entry.judged.ranked.plan, self.load_qps) for entry in self.entrants}
+        self._traits = {entry.id: traits_of_plan(entry.judged.ranked.plan, self.load) for entry in self.entrants}
         self._figures = {entry.id: entry.judged.measures.figures for entry in self.entrants}
         self.tiers = Tiers(self.entrants, self.comparer, self.objective.stated)
 

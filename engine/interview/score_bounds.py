@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import msgspec
 from msgspec import Struct
 
-from whichgpu.engine.advisor import Objective
+from whichgpu.engine.advisor import UNSTATED, AskedLoad, Objective
 from whichgpu.engine.interview.entrants import CLOSE, Comparer, Entrant, counted
 from whichgpu.engine.interview.precedence import Precedence
 
@@ -55,7 +55,7 @@ class Field:
     comparer: Comparer
     objective: Objective
     stand_in: Entrant | None = None  # the answer, where it is an equal that outweighs the leader
-    load_qps: float | None = None  # the requests a second that come, where that is stated
+    load: AskedLoad = UNSTATED
     order: Precedence = field(init=False)
     _window: float = field(init=False)
     _fixed: dict[str, float] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class Field:
     def __post_init__(self) -> None:
         """Find the merit beyond which no plan can be the answer."""
         entrants = (self.leader, *self.others)
-        self.order = Precedence(entrants, self.leaving, self.comparer, self.objective, self.load_qps)
+        self.order = Precedence(entrants, self.leaving, self.comparer, self.objective, self.load)
         self._window = self._merit_window()
 
     def bounds(self) -> ScoreBounds:

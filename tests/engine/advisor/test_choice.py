@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from whichgpu.engine.advisor.advisor import Advisor, shipped_advisor
 from whichgpu.engine.advisor.beaten import Beaten
 from whichgpu.engine.advisor.choice import Standing, choose
-from whichgpu.engine.advisor.contenders import NONE, Contenders, traits_of
+from whichgpu.engine.advisor.contenders import NONE, UNSTATED, AskedLoad, Contenders, stated_load, traits_of
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.advisor.survey import MeasureColumns, Measures
 from whichgpu.engine.catalogue.model import Gpu
@@ -48,10 +48,10 @@ class Contender(Struct, frozen=True):
         return self.measures.time
 
 
-def columns(entries: Sequence[Contender], load_qps: float | None = None) -> Contenders:
+def columns(entries: Sequence[Contender], load: AskedLoad = UNSTATED) -> Contenders:
     marks = ("proven", "fallback", "in_card_band", "in_count_band", "roomy")
     return Contenders(
-        traits_of([entry.plan for entry in entries], load_qps),
+        traits_of([entry.plan for entry in entries], load),
         MeasureColumns.of([entry.measures for entry in entries]),
         np.array([entry.score for entry in entries], np.float64),
         *(np.array([getattr(entry, mark) for entry in entries], np.bool_) for mark in marks),
@@ -80,10 +80,8 @@ def dominated_plans(entries: Sequence[Contender], margin: float) -> dict[str, st
     return by_name(entries, beaten.in_tier.tolist())
 
 
-def beaten_by_equals(
-    entries: Sequence[Contender], objective: Objective, load_qps: float | None = None
-) -> dict[str, str]:
-    return by_name(entries, all_beaten(columns(entries, load_qps), objective, one_tier=False).outweighed.tolist())
+def beaten_by_equals(entries: Sequence[Contender], objective: Objective, load: AskedLoad = UNSTATED) -> dict[str, str]:
+    return by_name(entries, all_beaten(columns(entries, load), objective, one_tier=False).outweighed.tolist())
 
 
 def contender(
@@ -282,8 +280,26 @@ def test_what_a_service_can_bear_counts_and_not_its_copies(unstated: Objective) 
 
 def test_what_nobody_asks_of_a_service_is_no_reason_to_pay_for_it(unstated: Objective) -> None:
     plans = [contender("named", 10, 2, cards=True, sustains=9), contender("equal", 5, 2, sustains=4)]
-    found = {load: beaten_by_equals(plans, unstated, load).get("named") for load in (None, 3.0, 6.0)}
-    assert found == {None: None, 3.0: "equal", 6.0: None}
+    loads = (UNSTATED, AskedLoad(most=3.0), AskedLoad(most=6.0))
+    found = [beaten_by_equals(plans, unstated, load).get("named") for load in loads]
+    assert found == [None, "equal", None]
+
+
+@pytest.mark.parametrize(
+    ("stated", "load"),
+    [
+        ({}, UNSTATED),  # one request in flight is assumed
+        ({"concurrency": 20}, AskedLoad("plan.max_concurrency", 20)),
+        ({"concurrency": 20, "peak_qps": 3}, AskedLoad("plan.qps", 3)),  # requests that come, whoever waits
+        ({"concurrency": 20, "min_tokens_per_s": 900}, UNSTATED),
+    ],
+)
+def test_whoever_holds_the_users_that_are_stated_sustains_what_is_asked(
+    advisor: Advisor, stated: dict[str, Any], load: AskedLoad
+) -> None:
+    raw = {"task": "inference", "model_name": "llama-3.1-8b", "serving_mode": "interactive", **stated}
+    intake, _ = advisor.context.resolve(advisor.read(raw).given)
+    assert stated_load(intake) == load
 
 
 def test_a_guides_card_that_costs_far_more_gives_way_to_an_equal_of_no_worse_a_balance(unstated: Objective) -> None:
