@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from whichgpu.cli.render.blocks import Bar, Block, Heading, Pairs, Paragraph, Table
+from whichgpu.cli.render.cost import run_price
 from whichgpu.cli.render.figures import count_of, gb, gb_and_gib, joined, percent, usd
 from whichgpu.cli.render.names import SHARDING, Names, link
 from whichgpu.cli.render.procurement import WISHES
@@ -116,7 +117,7 @@ def summary_sentence(plan: JsonObject, procurement: JsonObject) -> str:
     if wish := procurement.get("price_of_wish"):
         parts.append(f"you asked to {WISHES[wish['asked']]}, which costs {usd(wish['usd_more'])} more")
     if plan["cost"]["usd_per_hour"] is not None:
-        parts.append(f"about {price_of_an_hour(plan['cost'], procurement)}")
+        parts.append(f"about {', '.join([price_of_an_hour(plan['cost'], procurement), *run_price(plan)])}")
     if plan["memory"] and plan["memory"]["headroom_pct"] is not None:
         parts.append(f"{percent(plan['memory']['headroom_pct'])} of the memory stays free")
     speed = headline_speed(plan["speed"])

@@ -198,7 +198,8 @@ def compare_costs(
     owned = plan is not None and plan.cost.origin == "owned"
     rent = _rent(facts, plan)
     years, stated_years = planning_years(facts, constants)
-    usage = usage_of(facts, count, constants, rent_usd_h=rent.value if rent else None, years=years)
+    run_hours = plan.facts.get("plan.hours") if plan else None
+    usage = usage_of(facts, count, constants, rent_usd_h=rent.value if rent else None, years=years, run_hours=run_hours)
     bill = number(facts, "monthly_cloud_spend_usd")
     owning = ownership_of(gpu, count, facts, constants, owned=owned, pick=pick)
     sold = plan is None or _is_sold(plan, gpu or plan.gpu, owning, constants)
