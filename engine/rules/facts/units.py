@@ -81,8 +81,8 @@ _FAMILIES: dict[str, dict[str, float]] = {
     COUNT + "sample": {"sample samples": 1.0},
     COUNT + "gpu": {"gpu gpus card cards": 1.0},
     "data/time": {"gbps gbit/s gbit/sec": 0.125 * 3600, "tbps tbit/s": 125.0 * 3600},
-    f"{COUNT}request/time": {"qps rps": 3600.0},
-    f"{COUNT}token/time": {"tps": 3600.0},
+    f"{COUNT}request/time": {"qps rps": 3600.0, "rpm qpm": 60.0},
+    f"{COUNT}token/time": {"tps": 3600.0, "tpm": 60.0},
 }
 #: Things of which each is a request, or has one in flight, where requests are counted.
 _ANSWERED_SINGLY = frozenset(

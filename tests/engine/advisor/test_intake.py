@@ -271,7 +271,7 @@ def test_what_a_model_is_its_name_tells_better_than_a_word_for_the_job(advisor: 
     [
         ("budget_a_month", "budget_usd_per_month"),
         ("num_users", "concurrency"),
-        ("model_size", "param_count_b"),
+        ("model_params", "param_count_b"),
         ("deadline_days", "deadline_hours"),
         ("utilisation_percent", "utilization_pct"),
     ],
