@@ -207,11 +207,12 @@ class Dialogue(AnswerTaking):
         return True
 
     def _edit(self, rest: str) -> bool:
-        """Change an earlier answer: ``edit 3``, ``edit task``, ``edit task inference``."""
-        which, _, value = rest.partition(" ")
-        name = self._answered(which)
+        """Change an earlier answer, or state a fact: ``edit 3``, ``edit task``, ``edit task inference``."""
+        which, _, value = rest.replace("=", " ", 1).replace(": ", " ", 1).partition(" ")
+        name = self._answered(which) or (self._statable(which) if value.strip() else None)
         if name is None:
-            self.show([Paragraph(f"There is no answer {which!r}; show lists them.", "bad")])
+            says = f"There is no answer {which!r}; show lists them, and edit FACT VALUE states another fact."
+            self.show([Paragraph(says, "bad")])
             return False
         fact = self.interviewer.advisor.vocabulary.facts[name]
         if value.strip():
@@ -226,6 +227,11 @@ class Dialogue(AnswerTaking):
             return self.state.answers[int(which) - 1].fact
         name = self.interviewer.advisor.vocabulary.resolve(which)
         return name if name in self.state.answered else None
+
+    def _statable(self, which: str) -> str | None:
+        """A fact that a workload may state, asked or not."""
+        fact = self.interviewer.advisor.vocabulary.fact(which)
+        return fact.name if fact is not None and fact.scope == "workload" and fact.role != "output" else None
 
     def _save(self, file: str) -> None:
         if not file:

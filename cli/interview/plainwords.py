@@ -40,6 +40,9 @@ _NOUNS = {
     "video_streams": r"streams?|cameras?",
     "frames_per_second": r"fps|frames?",
     "audio_hours_per_hour": r"calls?|streams?|hours?|live calls?",
+    "requests_total": r"(?:requests?|documents?|pictures?|images?|clips?|passages?|prompts?|texts?)(?: in all)?",
+    "audio_hours_total": r"(?:hours?|h)(?: (?:of )?(?:audio|sound|speech|calls|recordings))?",
+    "video_hours_total": r"(?:hours?|h)(?: of (?:video|footage))?",
     "batch_size_per_gpu": r"samples?|images?|pictures?|sequences?|texts?",
 }
 

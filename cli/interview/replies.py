@@ -19,7 +19,7 @@ STEERING = {
     "?": "what the question means",
     "why": "why it is asked, and what each answer would change",
     "back": "take the last answer back",
-    "edit N": "change answer number N (or: edit FACT, edit FACT VALUE)",
+    "edit N": "change answer number N (or: edit FACT; edit FACT VALUE states any fact)",
     "show": "the answers so far, with their numbers",
     "skip": "ask later",
     "unknown": "you do not know",

@@ -24,5 +24,5 @@ WISHES = (
         "20 s, 1 s to first word",
         (WHOLE_ANSWER, FIRST_WORD),
     ),
-    Wish("By when must a run be done, where you train?", "next Friday, 3 days", (DEADLINE,)),
+    Wish("By when must a run be done, where you train or work off a batch?", "next Friday, 3 days", (DEADLINE,)),
 )

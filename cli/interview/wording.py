@@ -108,6 +108,8 @@ def error_blocks(error: InputError, fact: FactDef, such_as: str | None = None) -
         says = [problem.message.removeprefix(f"{fact.name}: ")]
         if problem.nearest:
             says.append(f"did you mean {' or '.join(problem.nearest)}?")
+        if problem.elsewhere:
+            says.append(f"what it says is stated as {'; or '.join(problem.elsewhere)} (edit FACT VALUE takes it here)")
         if such_as and not problem.nearest:
             says.append(f"write it as here: {such_as}")
         elif listed and problem.code == "unknown-choice" and not problem.nearest:

@@ -8,7 +8,7 @@ from typing import Any
 from whichgpu.cli.render.alternatives import VERDICTS, against
 from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph, Row, Summary, Tone
 from whichgpu.cli.render.choice import CHANGES_WITHOUT_ANSWER, main_trade_offs, passed_over, standing_words
-from whichgpu.cli.render.cost import basis_sentence, work_prices
+from whichgpu.cli.render.cost import basis_sentence, month_price, run_price, work_prices
 from whichgpu.cli.render.decision import aim_of, no_answer_blocks, unproven_sentence
 from whichgpu.cli.render.figures import gb, joined, percent, size, usd
 from whichgpu.cli.render.names import Names
@@ -80,9 +80,6 @@ def _short(plan: JsonObject | None, names: Names) -> str:
     return short_name(plan, names) if plan else "no recommendation"
 
 
-_PER = (("usd_per_month", "a month"), ("usd_per_run", "for the run"))
-
-
 def _price(plan: JsonObject, decision: JsonObject) -> Row:
     """The price and what it rests on."""
     cost = plan["cost"]
@@ -90,7 +87,8 @@ def _price(plan: JsonObject, decision: JsonObject) -> Row:
         return Row("Price", "No price in the snapshot covers this plan, so its cost is unknown.", "warn")
     parts = [
         price_of_an_hour(cost, decision["procurement"]),
-        *(f"{usd(cost[key])} {per}" for key, per in _PER if cost.get(key)),
+        *run_price(plan),
+        *month_price(decision, plan),
         *(f"{usd(price)} {per}" for per, price in work_prices(plan)),
     ]
     if cost["origin"] == "purchase" and (bought := decision["figures"].get("purchase_usd")):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from whichgpu.cli.render.blocks import Block, Heading, Pairs, Paragraph
-from whichgpu.cli.render.figures import count_of, joined, usd
+from whichgpu.cli.render.figures import count_of, hours, joined, usd
 from whichgpu.cli.render.names import provider_class
 
 
@@ -31,9 +31,9 @@ def work_prices(plan: JsonObject) -> list[tuple[str, float]]:
     """What a piece of work costs on a plan, in the unit in which people count it: words and US dollars."""
     cost, speed = plan["cost"], plan["speed"]
     found, sample = [], cost.get("usd_per_1k_samples")
-    hours, samples = speed.get("audio_hours_per_hour"), speed.get("samples_per_s")
-    if sample and hours and samples:
-        return [("per hour of audio", sample / 1000 * samples * 3600 / hours)]
+    sound, samples = speed.get("audio_hours_per_hour"), speed.get("samples_per_s")
+    if sample and sound and samples:
+        return [("per hour of audio", sample / 1000 * samples * 3600 / sound)]
     if cost.get("usd_per_1m_tokens"):
         found.append(("per million tokens", cost["usd_per_1m_tokens"]))
     if sample:
@@ -68,11 +68,42 @@ def cost_blocks(plan: JsonObject) -> list[Block]:
     ]
 
 
+def run_price(plan: JsonObject) -> list[str]:
+    """``$638 for the run (19.8 hours, and 10 minutes to set up)``; nothing where its length is not known."""
+    run, length = plan["cost"].get("usd_per_run"), plan["speed"].get("hours")
+    if not run:
+        return []
+    minutes = _set_up_minutes(plan)
+    set_up = f", and {minutes} minutes to set up" if minutes else ""
+    return [f"{usd(run)} for the run{f' ({hours(length)}{set_up})' if length else ''}"]
+
+
+def month_price(decision: JsonObject, plan: JsonObject) -> list[str]:
+    """What a month costs, unless it is a whole month of what is rented for a run that ends."""
+    cost, facts = plan["cost"], decision["facts"]
+    month, hour = cost.get("usd_per_month"), cost.get("usd_per_hour")
+    whole = bool(month and hour) and month / hour >= _HOURS_OF_MONTH
+    kept = cost.get("origin") in {"owned", "purchase"} or facts.get("always_on", {}).get("value") is True
+    if not month or (cost.get("usd_per_run") and whole and not kept):
+        return []
+    return [f"{usd(month)} a month"]
+
+
+#: No whole month has fewer.
+_HOURS_OF_MONTH = 672
+
+
+def _set_up_minutes(plan: JsonObject) -> int:
+    """What a rented run pays beyond its length, in minutes; 0 in records of earlier versions."""
+    cost, length = plan["cost"], plan["speed"].get("hours")
+    run, hourly = cost.get("usd_per_run"), cost.get("usd_per_hour")
+    rented = cost.get("origin") in {"offer", "quote"}
+    return max(0, round((run / hourly - length) * 60)) if rented and run and hourly and length else 0
+
+
 def _set_up(plan: JsonObject) -> list[Block]:
-    """What a rented run pays beyond its length; nothing in records of earlier versions."""
-    run, hourly, hours = plan["cost"].get("usd_per_run"), plan["cost"].get("usd_per_hour"), plan["speed"].get("hours")
-    minutes = round((run / hourly - hours) * 60) if run and hourly and hours else 0
-    if minutes < 1:
+    minutes = _set_up_minutes(plan)
+    if not minutes:
         return []
     return [Paragraph(f"The run also pays for {minutes} minutes in which the machine is set up.")]
 

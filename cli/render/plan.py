@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from whichgpu.cli.render.blocks import Bar, Block, Heading, Pairs, Paragraph, Table
+from whichgpu.cli.render.cost import run_price
 from whichgpu.cli.render.figures import count_of, gb, gb_and_gib, joined, percent, usd
 from whichgpu.cli.render.names import SHARDING, Names, link
-from whichgpu.cli.render.procurement import WISHES
+from whichgpu.cli.render.procurement import WISHES, hour_of_work
 from whichgpu.cli.render.speed import UNKNOWN, headline_speed, labels_of, speed_pairs
 from whichgpu.cli.render.support import LEVELS, count_words, level_of, memory_withheld, support_blocks
 
@@ -116,7 +117,7 @@ def summary_sentence(plan: JsonObject, procurement: JsonObject) -> str:
     if wish := procurement.get("price_of_wish"):
         parts.append(f"you asked to {WISHES[wish['asked']]}, which costs {usd(wish['usd_more'])} more")
     if plan["cost"]["usd_per_hour"] is not None:
-        parts.append(f"about {price_of_an_hour(plan['cost'], procurement)}")
+        parts.append(f"about {', '.join([price_of_an_hour(plan['cost'], procurement), *run_price(plan)])}")
     if plan["memory"] and plan["memory"]["headroom_pct"] is not None:
         parts.append(f"{percent(plan['memory']['headroom_pct'])} of the memory stays free")
     speed = headline_speed(plan["speed"])
@@ -129,16 +130,18 @@ def summary_sentence(plan: JsonObject, procurement: JsonObject) -> str:
 
 def price_of_an_hour(cost: JsonObject, procurement: JsonObject) -> str:
     """What an hour costs, as the verdict has it: rented or bought."""
-    verdict, owning = procurement["verdict"], (procurement.get("comparison") or {}).get("own_usd_per_hour")
+    comparison = procurement.get("comparison") or {}
+    verdict, owning, of_work = procurement["verdict"], comparison.get("own_usd_per_hour"), hour_of_work(comparison)
+    work = f", which is {of_work} for an hour of work" if of_work else ""
     origin, hour = cost.get("origin"), usd(cost["usd_per_hour"])
     rented = cost.get("rented_usd_per_hour")
     if verdict == "rent" and origin in {"purchase", "owned"} and rented is not None:
         if origin == "owned":
             return f"{usd(rented)} an hour, or {hour} for running what you have"
         # What follows, by the month or by the piece, is of the purchase.
-        return f"{usd(rented)} an hour rented; bought, busy or idle, {hour} an hour"
+        return f"{usd(rented)} an hour rented; bought, busy or idle, {hour} an hour{work}"
     if verdict == "buy" and origin in {"offer", "quote"} and owning is not None:
-        return f"{usd(owning)} an hour of the horizon if it is bought, or {hour} an hour rented"
+        return f"{usd(owning)} an hour of the horizon if it is bought{work}, or {hour} an hour rented"
     return f"{hour} {_HOURS_OF.get(origin or '', 'an hour')}"
 
 

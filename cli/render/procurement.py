@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph
-from whichgpu.cli.render.figures import joined, number, usd
+from whichgpu.cli.render.figures import joined, number, percent, usd
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.reasons import origin
 
@@ -88,7 +88,8 @@ def _sums(comparison: JsonObject, figures: JsonObject, names: Names) -> str | No
     owning = f"owning to {usd(own)}{_between(comparison.get('own_band_usd'))}"
     both = f", owning the base load and renting the peaks to {usd(hybrid)}" if hybrid is not None else ""
     says = f"Over {_years(comparison['horizon_years'])}{assumed}: {renting}, {owning}{both}."
-    return f"{says} {_made_of(comparison, figures, names)} {_how_clear(comparison)}".replace("  ", " ")
+    parts = (says, _made_of(comparison, figures, names), _by_the_hour(comparison), _how_clear(comparison))
+    return " ".join(part for part in parts if part)
 
 
 def _sums_of_old(figures: JsonObject) -> str | None:
@@ -121,6 +122,22 @@ def _made_of(comparison: JsonObject, figures: JsonObject, names: Names) -> str:
         f"Owning is {usd(bought)} to buy{as_card}, less {usd(-of.get('resale', 0.0))} of resale value, plus "
         f"{usd(running)} for capital, power and upkeep."
     )
+
+
+def hour_of_work(comparison: JsonObject) -> str:
+    """``$0.37 / 30 % busy = $1.23``: what owning costs for each hour that bought hardware works; else nothing."""
+    hour, share, work = (comparison.get(name) for name in ("own_usd_per_hour", "busy_share", "own_usd_per_busy_hour"))
+    if comparison.get("already_owned") or not hour or not work or not share or share >= 1:
+        return ""
+    return f"{usd(hour)} / {percent(100 * share)} busy = {usd(work)}"
+
+
+def _by_the_hour(comparison: JsonObject) -> str:
+    """The same beside what an hour of renting costs, which is paid while there is work."""
+    work, rent = hour_of_work(comparison), comparison.get("rent_usd_per_hour")
+    if not work or rent is None or comparison.get("rent_is_stated_bill"):
+        return ""
+    return f"An hour of work comes to {work} owned, idle hours included, and to {usd(rent)} rented, at today's prices."
 
 
 def _how_clear(comparison: JsonObject) -> str:

@@ -33,12 +33,13 @@ def speed_rows(decision: JsonObject) -> list[Row]:
         return [Row("Speed", " ".join(withheld) or "No speed can be worked out from what is known.", "warn")]
     level = _level(plan, speed)
     rows = [Row("Speed", f"{headline}{_load(speed, stated)}{level}.", "bad" if speed.get("overloaded") else "plain")]
-    waits = [*_waits(speed, decision["facts"]), *_run(speed, stated)]
+    run = list(_run(speed, decision["facts"]))
+    waits = [*_waits(speed, decision["facts"]), *run]
     if waits:
         missed = any(met is False for _, met in waits)
         stands = any(met for _, met in waits)
         tone: Tone = "bad" if missed else "good" if stands else "plain"
-        lead = f"{_of_a_hundred(decision['facts'])}: " if "ttft_ms" in speed or "latency_ms" in speed else ""
+        lead = f"{_of_a_hundred(decision['facts'])}: " if len(waits) > len(run) else ""
         rows.append(Row("Time", f"{lead}{'; '.join(words for words, _ in waits)}.", tone))
     if withheld:
         rows.append(Row("Not given", " ".join(withheld), "warn"))
@@ -85,6 +86,8 @@ def _percentile(facts: JsonObject) -> float:
 
 def _waits(speed: Mapping[str, float | None], facts: JsonObject) -> Iterator[tuple[str, bool | None]]:
     """``first token within 320 ms (500 ms asked: met)`` and whether the target is met; None where none is stated."""
+    if facts.get("serving_mode", {}).get("value") == "batch" and not any(target in facts for target, *_ in _WAITS):
+        return  # Nobody waits for any one answer.
     percentile = _percentile(facts)
     of_a_hundred = percentile in _PERCENTILES
     ending, within = (f"_p{percentile:g}_ms", "within ") if of_a_hundred else ("_ms", "")
@@ -103,15 +106,25 @@ def _waits(speed: Mapping[str, float | None], facts: JsonObject) -> Iterator[tup
             )
 
 
-def _run(speed: Mapping[str, float | None], stated: JsonObject) -> Iterator[tuple[str, bool | None]]:
-    """The length of the run beside the deadline."""
-    value, deadline = speed.get("hours"), stated.get("deadline_hours")
+#: What a batch job has of work, as people state it.
+_WORK = (
+    ("audio_hours_total", "hours of sound"),
+    ("video_hours_total", "hours of video"),
+    ("requests_total", "requests"),
+)
+
+
+def _run(speed: Mapping[str, float | None], facts: JsonObject) -> Iterator[tuple[str, bool | None]]:
+    """The length of the run, of a batch job with its work, beside the deadline."""
+    value, deadline = speed.get("hours"), facts.get("deadline_hours", {}).get("value")
     if value is None:
         return
     low, high = speed.get("hours_low"), speed.get("hours_high")
+    work = next((f"{number(facts[name]['value'])} {noun} take" for name, noun in _WORK if name in facts), "")
+    takes = work or "the run takes"
     band = f", likely {hours(low)} to {hours(high)}" if low is not None and high is not None else ""
     if deadline is None:
-        yield f"the run takes {hours(value)}{band}", None
+        yield f"{takes} {hours(value)}{band}", None
     else:
         met = value <= deadline
-        yield f"the run takes {hours(value)}{band} ({hours(deadline)} asked: {'met' if met else 'missed'})", met
+        yield f"{takes} {hours(value)}{band} ({hours(deadline)} asked: {'met' if met else 'missed'})", met

@@ -8,7 +8,7 @@ from typing import Any
 from whichgpu.cli.render.alternatives import alternative_blocks, candidate_blocks
 from whichgpu.cli.render.blocks import Block, Heading
 from whichgpu.cli.render.choice import CHANGES_WITHOUT_ANSWER, chosen_over_blocks, trade_off_blocks
-from whichgpu.cli.render.cost import cost_blocks
+from whichgpu.cli.render.cost import cost_blocks, run_price
 from whichgpu.cli.render.decision import no_answer_blocks, unproven_sentence
 from whichgpu.cli.render.figures import gb, percent
 from whichgpu.cli.render.names import Names
@@ -106,7 +106,7 @@ def _opening(saved: Saved, names: Names) -> Markup:
 def _tiles(plan: JsonObject, procurement: JsonObject) -> list[tuple[str, str]]:
     tiles = []
     if plan["cost"]["usd_per_hour"] is not None:
-        tiles.append(("Cost", price_of_an_hour(plan["cost"], procurement)))
+        tiles.append(("Cost", ", ".join([price_of_an_hour(plan["cost"], procurement), *run_price(plan)])))
     memory = plan["memory"]
     if memory:
         free = "" if memory["headroom_pct"] is None else f", {percent(memory['headroom_pct'])} free"

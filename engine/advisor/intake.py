@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from whichgpu.engine.advisor.misplaced import explained, not_offered, taken_as_other, unknown_fact
 from whichgpu.engine.catalogue import GpuMatch, Knowledge, names_a_config
 from whichgpu.engine.core import (
     InputError,
@@ -27,10 +28,8 @@ from whichgpu.engine.rules import (
     FactDef,
     Vocabulary,
     evaluate,
-    fold,
     gpu_and_count,
     read_value,
-    yes_or_no,
 )
 
 
@@ -148,7 +147,7 @@ class _Reading:
         """Read what is written, for the fact of that name."""
         fact, written, place = self._vocabulary.fact(name), item.name, item.place
         if fact is None or fact.scope != "workload":
-            self.problems.append(_unknown_fact(item, self._vocabulary))
+            self.problems.append(unknown_fact(written, item.value, item.name_place, self._vocabulary))
         elif fact.role == "output":
             message = f"{written} is something that the answer says; it cannot be given"
             self.problems.append(Problem("output-given", message, item.name_place, written, fix="take the line out"))
@@ -157,13 +156,15 @@ class _Reading:
             self.problems.append(Problem("given-twice", message, place, fact=fact.name, fix="keep one of them"))
         else:
             reading = read_value(fact, item.value, place)
-            self.problems += reading.problems
-            self.remarks += reading.warnings
+            among = item.value, fact, self._vocabulary, self._knowledge
+            self.problems += [explained(problem, *among) for problem in reading.problems]
+            self.remarks += [taken_as_other(remark, *among) for remark in reading.warnings]
             if reading.value is not None:
                 # At the digits that a record keeps, so that what is decided again from it is decided from the same.
                 value = float(rounded(reading.value)) if isinstance(reading.value, float) else reading.value
                 self.given[fact.name] = self._canonical_gpus(fact, value, place)
                 self._written[fact.name] = written
+                self.remarks += not_offered(fact, value, place, self._knowledge)
                 if isinstance(item.value, str):
                     self._besides += [_Item(*each, place) for each in fact.stated_besides(item.value).items()]
 
@@ -192,19 +193,20 @@ class _Reading:
     def _canonical_gpus(self, fact: FactDef, value: Value, place: Place | None) -> Value:
         """GPU names in any spelling as the ids, families or series that rules know."""
         if fact.type == "gpu":
-            names = self._gpu(str(value), place)
+            names = self._gpu(str(value), fact, place)
             return names[0] if len(names) == 1 else self._knowledge.gpus[names[0]].series
         if fact.items == "gpu" and isinstance(value, tuple):
-            return tuple(dict.fromkeys(name for item in value for name in self._gpu(str(item), place)))
+            return tuple(dict.fromkeys(name for item in value for name in self._gpu(str(item), fact, place)))
         if fact.items == "gpu_count" and isinstance(value, tuple):
             pairs = (gpu_and_count(str(item)) for item in value)
-            return tuple(f"{name}:{count}" for gpu, count in pairs for name in self._gpu(gpu, place))
+            return tuple(f"{name}:{count}" for gpu, count in pairs for name in self._gpu(gpu, fact, place))
         return value
 
-    def _gpu(self, name: str, place: Place | None) -> tuple[str, ...]:
+    def _gpu(self, name: str, fact: FactDef, place: Place | None) -> tuple[str, ...]:
         match = self._knowledge.find_gpu(name)
         if not match.found:
-            self.problems.append(unknown_gpu(match, place))
+            problem = unknown_gpu(match, place)
+            self.problems.append(explained(problem, name, fact, self._vocabulary, self._knowledge))
             return (name,)
         if match.kind == "id":
             return match.ids
@@ -243,31 +245,3 @@ def _version_beside_engine(items: list[_Item], vocabulary: Vocabulary, given: di
 
 
 _VERSION = re.compile(r"[a-z.]\s*v?~?(\d+\.\d+(?:\.\d+)?)", re.IGNORECASE)
-
-
-def _unknown_fact(item: _Item, vocabulary: Vocabulary) -> Problem:
-    """The problem with a name that is no fact's: a value of one, another word for one that has the value, or a slip."""
-    name, place = item.name, item.name_place
-    message, known = f"{name!r} is no fact of a workload", vocabulary.nearest(name, stated=True)
-    telling = isinstance(item.value, str) and yes_or_no(item.value) is None and fold(item.value) not in _OF_MANY_FACTS
-    meant = vocabulary.facts_of_choice(item.value) if telling else ()
-    meant = tuple(each for each in meant if each[0] in known) or meant
-    if 0 < len(meant) <= _MOST_NAMED:
-        facts = tuple(fact for fact, _ in meant)
-        message = f"{message}, but {item.value!r} is a value of {' and of '.join(facts)}"
-        return Problem("unknown-fact", message, place, name, facts, f"write {_said(meant)}")
-    if values := vocabulary.facts_of_choice(name):
-        message = f"{message} but a value of one"
-        return Problem("unknown-fact", message, place, name, fix=f"write {_said(values[:_MOST_NAMED])}")
-    # What has only a part in common may be something else, so that nobody is told to write it.
-    slip = next((each for each in known if vocabulary.spelt_alike(name, each)), None)
-    return Problem("unknown-fact", message, place, name, known, f"write {slip}" if slip else "see: whichgpu facts")
-
-
-def _said(values: Iterable[tuple[str, str]]) -> str:
-    return " or ".join(f"{fact}: {choice}" for fact, choice in values)
-
-
-_OF_MANY_FACTS = frozenset({"none", "other"})
-#: A value of more facts than this tells nothing of which is meant.
-_MOST_NAMED = 3

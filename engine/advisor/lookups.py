@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct, field
 
+from whichgpu.engine.advisor.misplaced import stated_otherwise
 from whichgpu.engine.catalogue import Knowledge, ModelSpec, job_of_name, job_profile, model_from_config, names_a_config
 from whichgpu.engine.core import InputError, Problem, Value, number
 from whichgpu.engine.rules import FactCandidate, Origin, Vocabulary
@@ -78,19 +79,20 @@ def look_up_model(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: 
         unsized = job is not None and job_profile(job).serving.memory == "none"  # Its parameters would tell nothing.
         stated = any(name in given for name in _SIZE_WITHOUT_MODEL) or given.get("model_family") in _BANDED
         if not stated and not unsized:
-            raise InputError(
-                Problem(
-                    "unknown-model",
-                    _nothing_there(str(name)),
-                    fact="model_name",
-                    nearest=match.nearest,
-                    fix="name one that 'whichgpu models' lists, or add param_count_b (billions of parameters)",
-                )
-            )
+            raise InputError(_unknown_model(str(name), match.nearest, knowledge, vocabulary))
         return Found(None, _candidates_of_a_name(str(name)))
     if match.how != "part of the name":  # What is named after a model may have been made larger or smaller.
         check_against_model(given, spec)
     return _found(spec, match.weight_precision, vocabulary, str(name))
+
+
+def _unknown_model(name: str, nearest: tuple[str, ...], knowledge: Knowledge, vocabulary: Vocabulary) -> Problem:
+    """The problem with a name that leads to no model; it may be that of a program, a GPU or a method."""
+    ways = stated_otherwise(name, vocabulary.facts["model_name"], vocabulary, knowledge)
+    lists = "name one that 'whichgpu models' lists, or add param_count_b (billions of parameters)"
+    fix = f"write {'; or '.join(ways)}; model_name is the model itself: {lists}" if ways else lists
+    near = () if ways else nearest
+    return Problem("unknown-model", _nothing_there(name), fact="model_name", nearest=near, fix=fix, elsewhere=ways)
 
 
 def _nothing_there(name: str) -> str:

@@ -30,6 +30,7 @@ class Problem(Struct, frozen=True):
     fact: str | None = None
     nearest: tuple[str, ...] = ()
     fix: str | None = None
+    elsewhere: tuple[str, ...] = ()  # how what was written is stated, where it says something of other facts
 
     def render(self) -> str:
         """The problem as lines of text: place and message, source line, caret, nearest words, fix."""
@@ -72,14 +73,14 @@ class InternalError(RuntimeError):
     """The program contradicts itself. Never caused by an input alone."""
 
 
-def nearest_words(word: str, known: Iterable[str], *, limit: int = 3, cutoff: float = 0.6) -> tuple[str, ...]:
-    """Known words that the reader may have meant, best first; ``cutoff``: how alike they are, 1 being the same."""
+def nearest_words(word: str, known: Iterable[str], *, limit: int = 3, least_alike: float = 0.6) -> tuple[str, ...]:
+    """Known words that the reader may have meant, best first; those that are less alike are none of them."""
     import difflib  # noqa: PLC0415  # Only mistakes need it.
 
     folded: dict[str, str] = {}
     for name in known:
         folded.setdefault(name.casefold(), name)
-    matches = difflib.get_close_matches(word.casefold(), folded, n=limit, cutoff=cutoff)
+    matches = difflib.get_close_matches(word.casefold(), folded, n=limit, cutoff=least_alike)
     return tuple(folded[match] for match in matches)
 
 

@@ -34,7 +34,7 @@ ASKED_SHARE = {"start": 0.3, "plans": 0.3, "choice": 0.8, "verdict": 0.15}
 KEYS = ("model_name",)
 #: Facts that people know together and write on one line: how much is served, what a batch holds, how much is used.
 ON_ONE_LINE = (
-    ("context_tokens", "peak_qps", "concurrency"),
+    ("context_tokens", "peak_qps", "concurrency", "requests_total"),
     ("video_streams", "frames_per_second"),
     ("batch_size_per_gpu", "seq_len_tokens", "image_px", "train_tokens_b"),
     ("utilization_pct", "project_months", "monthly_cloud_spend_usd"),
@@ -93,7 +93,8 @@ class Interviewer:
         self.variations = PlanVariations(self.rule_index)
         facts = self.advisor.vocabulary.facts
         usual = {name: usual_values(facts[name], self.rule_index.values[name]) for name in self.rule_index.ranging}
-        self.samples = AnswerSamples(self.advisor, self.context or self.advisor.context, self.moment.date(), usual)
+        context, asked_when = self.context or self.advisor.context, self.rule_index.asked_when
+        self.samples = AnswerSamples(self.advisor, context, self.moment.date(), usual, asked_when)
 
     def decide(self, state: State) -> Decision:
         """The decision on what is known so far. Raises InputError where it contradicts the catalogue."""
@@ -195,7 +196,8 @@ class Interviewer:
     @collection_paused()
     def sureness(self, state: State) -> Sureness:
         """In how many samples of what is open the answer stays."""
-        return self.samples.sureness(state.given, answered(self.decide(state).outcome), self.view(state).open)
+        view = self.view(state)
+        return self.samples.sureness(state.given, view.intake.facts, answered(self.decide(state).outcome), view.open)
 
     def view(self, state: State) -> View:
         """What is known at a state and what is open."""

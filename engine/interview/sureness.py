@@ -11,8 +11,9 @@ from datetime import date
 from msgspec import Struct
 
 from whichgpu.engine.advisor import Advisor, DecisionContext, Probed, choice_on
-from whichgpu.engine.core import Value
+from whichgpu.engine.core import Facts, Value
 from whichgpu.engine.interview.certificate import Answered
+from whichgpu.engine.interview.rule_index import Line
 from whichgpu.engine.plans import Plan
 from whichgpu.engine.rules import FactDef, probing, spread
 
@@ -70,13 +71,15 @@ class AnswerSamples:
     context: DecisionContext  # may keep plans from one variation to the next
     day: date
     values: Mapping[str, Sequence[Value]]
+    asked_when: Mapping[str, Line]  # facts that make sense only under a condition
     _choices: dict[tuple[tuple[str, Value], ...], _Chosen | None] = field(default_factory=dict)
 
-    def sureness(self, given: Mapping[str, Value], base: Answered, open_names: Sequence[str]) -> Sureness:
+    def sureness(self, given: Mapping[str, Value], known: Facts, base: Answered, open_names: Sequence[str]) -> Sureness:
         """How often the answer on what is given stays.
 
         Args:
-            given: what is known.
+            given: what is stated.
+            known: all that follows from it.
             base: the answer on it.
             open_names: the facts that are filled in.
         """
@@ -84,7 +87,7 @@ class AnswerSamples:
         mine = base.gpu, base.count
         names = [name for name in open_names if self.values.get(name)]
         for sample in range(_TRIES * SAMPLES if names else 0):
-            chosen = self._choice({**given, **self._drawn(sample, names)})
+            chosen = self._choice({**given, **self._sensible(self._drawn(sample, names), known, open_names)})
             if chosen is not None:
                 found.append(chosen)
                 if len(found) == SAMPLES:
@@ -105,6 +108,18 @@ class AnswerSamples:
             if chance.random() >= _UNKNOWN:
                 drawn[name] = chance.choice(self.values[name])
         return drawn
+
+    def _sensible(self, drawn: Mapping[str, Value], known: Facts, open_names: Sequence[str]) -> dict[str, Value]:
+        """What would be asked beside the rest: no total of a service, and none while it is open whether it is one."""
+        facts, found = {**known, **drawn}, dict[str, Value]()
+        for name, value in drawn.items():
+            line = self.asked_when.get(name)
+            holds = True if line is None else line.test(facts)
+            # What is assumed of an open fact may be otherwise.
+            unsure = holds is None and line is not None and not line.reads.isdisjoint(open_names)
+            if holds is not False and not unsure:
+                found[name] = value
+        return found
 
     def _choice(self, given: Mapping[str, Value]) -> _Chosen | None:
         """What is chosen on these facts; None where they contradict each other."""
@@ -132,6 +147,25 @@ def usual_values(fact: FactDef, values: Sequence[Value] | None) -> tuple[Value, 
     if fact.choice_labels:
         return tuple(choice for choice in values or () if choice in fact.choice_labels)
     if fact.numeric:
-        inner = values[1:-1] if values and len(values) > 3 else values or ()
+        inner = values[1:-1] if values and len(values) > _ENDS_AND_MIDDLE else _between_ends(fact, values or ())
         return tuple(spread(inner, _MOST_VALUES))
     return tuple(values or ())
+
+
+#: What stands for a number that no rule compares with anything.
+_ENDS_AND_MIDDLE = 3
+
+
+def _between_ends(fact: FactDef, values: Sequence[Value]) -> tuple[Value, ...]:
+    """The middle of a domain, and a third of the way to either end by its order of magnitude; no end itself."""
+    if len(values) != _ENDS_AND_MIDDLE:
+        return tuple(values)
+    low, middle, high = (float(value) for value in values if isinstance(value, int | float))
+    if low <= 0 or high / low <= _ONE_SCALE:
+        return tuple(values)
+    found = ((low * middle**2) ** (1 / 3), middle, (middle**2 * high) ** (1 / 3))
+    return tuple(round(value) if fact.type == "int" else value for value in found)
+
+
+#: Numbers within so many times each other are drawn to the ends.
+_ONE_SCALE = 100

@@ -44,6 +44,7 @@ from .costs.thresholds import (
     guide_thresholds as guide_thresholds,
     thresholds_disagree as thresholds_disagree,
 )
+from .costs.unoffered import unoffered as unoffered
 from .costs.usage import usage_of as usage_of
 from .fit_suggestions import (
     FitStep as FitStep,

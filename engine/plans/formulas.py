@@ -55,7 +55,9 @@ def procurement_formulas(facts: Facts, plan: Plan | None, owned_as: Gpu | None) 
             prices = {name: getattr(plan.cost, name) for name in ("usd_per_hour", "rented_usd_per_hour")}
             named = {name: Traced(value, f"plan.{name}") for name, value in prices.items() if value is not None}
             count: Any = Traced(plan.count, "plan.count")
-            plan = replace(plan, gpu=_gpu(plan.gpu), count=count, cost=replace(plan.cost, **named))
+            hours: Any = plan.facts.get("plan.hours")
+            own = plan.facts if hours is None else {**plan.facts, "plan.hours": Traced(hours, "plan.hours")}
+            plan = replace(plan, gpu=_gpu(plan.gpu), count=count, cost=replace(plan.cost, **named), facts=own)
         bought = _gpu(owned_as) if owned_as else None
         for name, figure in procurement_figures(traced_facts(facts), plan, load_economics(), bought).items():
             for end, value in (("", figure.value), (".low", figure.low), (".high", figure.high)):

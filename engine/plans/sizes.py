@@ -18,7 +18,7 @@ from whichgpu.engine.plans.measured import timed_run
 from whichgpu.engine.plans.room import with_room
 from whichgpu.engine.plans.size_columns import SizeColumns, Usual
 from whichgpu.engine.plans.sizing_cache import Terms, sizing_cache_of
-from whichgpu.engine.plans.targets import Goals, goals_of
+from whichgpu.engine.plans.targets import Goals, goals_of, work_of_run
 from whichgpu.engine.plans.topology import Fabric, fabric_of
 from whichgpu.engine.sizing import (
     Bools,
@@ -63,9 +63,9 @@ class PlanSizes:
         self.rate = demand.rate  # requests a second that come; None where no rate is stated
         self.rate_stated = demand.rate is not None
         self.load_stated = self.rate_stated or not demand.capacity
-        work = (job.train_tokens or job.train_steps) if job.training else None
-        self.goals_with_room = with_room(self.goals, rate_stated=self.rate_stated, work=work)
-        self.tolerable = Goals(self.goals.tolerable, None, None, None, self.goals.percentile)
+        self.goals_with_room = with_room(self.goals, rate_stated=self.rate_stated, work=work_of_run(job))
+        tolerable_hours = None if job.training else self.goals.tolerable_hours
+        self.tolerable = Goals(self.goals.tolerable, None, None, tolerable_hours, self.goals.percentile)
         self._cache = sizing_cache_of(knowledge, Terms(job, demand, self._desk, margin=self._margin))
         self._layouts: dict[tuple[str, int], Layout] = {}
 

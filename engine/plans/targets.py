@@ -40,16 +40,28 @@ class Goals(NamedTuple):
 def goals_of(job: Job, facts: Facts, *, timed: bool = False) -> Goals:
     """The goals that concern a job: times and rates while serving, the deadline and the rate in training.
 
-    A deadline needs a length of the run: tokens, steps, or hours that were ``timed`` on a GPU in use.
+    A deadline needs a length of the run: tokens, steps, requests in all, or hours that were ``timed`` on a GPU in use.
     """
+    work, tolerable = work_of_run(job), number(facts, "run_bearable_hours")
+    hours = number(facts, "deadline_hours") if work or timed else None
     if job.training:
-        known = job.train_tokens or job.train_steps or timed
-        hours = number(facts, "deadline_hours") if known else None
-        rate, tolerable = number(facts, "min_tokens_per_s"), number(facts, "run_bearable_hours")
+        rate = number(facts, "min_tokens_per_s")
         return Goals(Targets(None, None, None), rate, None, hours, tolerable_hours=tolerable)
     percentile = number(facts, "slo_percentile") or PERCENTILE
     rates = number(facts, "min_tokens_per_s"), number(facts, "peak_qps")
-    return Goals(targets_of(facts), *rates, None, percentile, tolerable=tolerable_of(facts))
+    return Goals(
+        targets_of(facts),
+        *rates,
+        hours,
+        percentile,
+        tolerable=tolerable_of(facts),
+        tolerable_hours=tolerable if work else None,
+    )
+
+
+def work_of_run(job: Job) -> float | None:
+    """How much work a run has, in tokens, steps or requests; None where that is not known, or a service has no end."""
+    return job.train_tokens or job.train_steps if job.training else job.requests_total
 
 
 def tolerable_of(facts: Facts) -> Targets:

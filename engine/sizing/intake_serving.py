@@ -41,6 +41,7 @@ def serving_of(reader: Reader, kind: Kind, family: Family, model: ModelSpec | No
         "input_tokens": asked,
         "output_tokens": output,
         "concurrency": concurrency,
+        "requests_total": reader.number("requests_total") if kind == "inference" else None,
         "models_served": max(1, reader.whole("num_models_served") or 1),
         "engine": engine,
         "engine_version": reader.text("serving_engine_version"),

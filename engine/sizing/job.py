@@ -76,6 +76,7 @@ class Job(Struct, frozen=True):
     stated_gb: float | None  # memory the workload states for itself, where no size is known
     stated_high_gb: float | None
     assumed: tuple[Assumed, ...] = ()
+    requests_total: float | None = None  # of a batch job that is served; None: it has no end, or none that is stated
     step_assumed: bool = False  # the samples of a step are not stated, of which a run has so many
     compiled: bool = False
     narrow_loss: bool = False  # the loss is taken from logits in 16 bits as they are

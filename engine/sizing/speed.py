@@ -9,6 +9,7 @@ import numpy as np
 
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import Pick, Value, made
+from whichgpu.engine.sizing.batch_run import with_run
 from whichgpu.engine.sizing.demand import Demand, Targets
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
@@ -60,7 +61,7 @@ class JobSpeed:
         """
         if not speaks_of_speed(self._job):
             return {}
-        return supported(self._job, self._columns(table, which, split, room, pick))
+        return supported(self._job, with_run(self._job, self._columns(table, which, split, room, pick)))
 
     def _columns(self, table: GpuTable, which: Ints, split: Split, room: Floats | None, pick: Pick) -> dict[str, Any]:
         job, shape = self._job, self._job.shape
@@ -97,7 +98,7 @@ class JobSpeed:
             return [self.columns(table, which, split, room, pick) for pick in picks]
         # Both in one go: a queue takes as long to solve for one row as for many.
         slow, fast = (rates_of(job, table, pick).take(which) for pick in picks)
-        values = supported(job, self._served(job.shape, beside(slow, fast), split, room))
+        values = supported(job, with_run(job, self._served(job.shape, beside(slow, fast), split, room)))
         return [
             {name: column[end] if np.ndim(column) > 1 else column for name, column in values.items()}
             for end in range(len(picks))
@@ -255,4 +256,6 @@ def _inputs(job: Job, gpu: Gpu, layout: Layout, link: str, batch: int) -> dict[s
         inputs["serving_engine"] = job.engine
     else:
         inputs |= {"image_px": job.image_px, "denoising_steps": job.denoising_steps}
+    if not job.training:
+        inputs["requests_total"] = job.requests_total
     return {name: value for name, value in inputs.items() if value is not None}

@@ -43,6 +43,7 @@ SERVING_WORDS = {
     "overloaded": "the stated rate is more than full replicas answer",
     "capacity_tokens_per_s": "output tokens x requests in flight of full replicas / time of their answers",
     "qps": "requests per second that keep the targets, at most the share of capacity planned for",
+    "hours": "requests in all / requests per second, no less than one takes",
     "max_concurrency": "(memory left beside weights and reserve) / cache per sequence, all replicas",
     **{
         f"{name}_{of}_ms": "the median, and the tail of the waits before it"
@@ -58,7 +59,10 @@ _TRAINING_WORDS = {
     "hours": "stated tokens or steps / rate",
     "mfu": "model FLOPs (6 N, adapters 4 N, + attention) x tokens per second / (GPUs x dense peak)",
 }
+#: Of a batch job whose requests are known in all.
+_RUN = "requests in all / requests per second, no less than one takes"
 _BATCH_WORDS = {
+    "hours": _RUN,
     "requests_per_s": "requests in flight / mean time of an answer; as stated where the load is a rate",
     "in_flight": SERVING_WORDS["in_flight"],
     "utilization": "requests per second / requests per second of full batches",
@@ -80,6 +84,9 @@ _NETWORK_WORDS = {
     "capacity_audio_hours_per_hour": "windows of full batches per second x seconds of sound in each",
     "max_streams": "requests per second that keep the targets / frames per second of a stream",
     "latency_ms": "FLOPs / (peak x share used), no less than its maps / bandwidth, + the server's time; and the wait",
+}
+_TRAINED_NETWORK_WORDS = {
+    **_NETWORK_WORDS,
     "step_s": "batch / samples per second",
     "hours": "stated steps x batch / samples per second",
 }
@@ -110,7 +117,7 @@ _ENCODER_WORDS = {
 }
 #: Which measured band a figure of serving has.
 BANDED = {
-    **dict.fromkeys(("tokens_per_s", "requests_per_s", "capacity_tokens_per_s", "qps"), "rates"),
+    **dict.fromkeys(("tokens_per_s", "requests_per_s", "capacity_tokens_per_s", "qps", "hours"), "rates"),
     **{f"{name}{of}_ms": "token" for name in ("tpot", "latency") for of in ("", "_p95", "_p99", "_mean")},
     **{f"ttft{of}_ms": "first" for of in ("", "_p95", "_p99")},
 }
@@ -124,7 +131,7 @@ def words_of(job: Job) -> dict[str, str]:
         return _LOOKUP_WORDS
     if job.shape is None:
         served = {"speech": _SPEECH_WORDS, "diffusion_image": _DENOISING_WORDS, "diffusion_video": _DENOISING_WORDS}
-        return _NETWORK_WORDS if job.training else served.get(job.family, _NETWORK_WORDS)
+        return _TRAINED_NETWORK_WORDS if job.training else served.get(job.family, _NETWORK_WORDS)
     if job.training:
         return _TRAINING_WORDS
     return _ENCODER_WORDS if job.family == "encoder" else SERVING_WORDS

@@ -42,7 +42,8 @@ def figure_support(job: Job, gpu: Gpu, memory_method: str | None, speeds: Collec
     found = {"memory": _of_memory(job, gpu, memory_method)}
     for name in speeds:
         found[name] = _of_speed(job, gpu, group_of(name))
-    for name in own.figures:
+    of_run = ["hours"] if job.requests_total else []
+    for name in [*own.figures, *of_run]:
         if name not in found and (missing := _missing(job, gpu, group_of(name))):
             found[name] = Support("none", missing, _measure(job))
     return found

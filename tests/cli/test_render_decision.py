@@ -139,6 +139,20 @@ def test_the_sums_stand_below_the_verdict(answered: dict[str, Any]) -> None:
     assert "owning costs only its running" in unwrapped(answered)
 
 
+def test_hours_of_owning_and_renting_are_compared_by_the_hour_of_work(answered: dict[str, Any]) -> None:
+    """$0.37 an hour that is bought is no cheaper than $0.96 rented where it works 30 % of the time."""
+    of_work = {"own_usd_per_hour": 0.37, "busy_share": 0.3, "own_usd_per_busy_hour": 1.2333, "rent_usd_per_hour": 0.96}
+    answered["procurement"] |= {"verdict": "rent", "comparison": compared(**of_work)}
+    answered["recommendation"]["cost"] |= {"origin": "purchase", "usd_per_hour": 0.37, "rented_usd_per_hour": 0.96}
+    answered["recommendation"]["offer"] = None
+    page = unwrapped(answered)
+    assert "$0.96 an hour rented; bought, busy or idle, $0.37 an hour, which is $0.37 / 30 % busy = $1.23 for" in page
+    assert "An hour of work comes to $0.37 / 30 % busy = $1.23 owned, idle hours included, and to $0.96 rented" in page
+    for other in ({"rent_is_stated_bill": True}, {"already_owned": True}, {"busy_share": 1.0}, {"busy_share": None}):
+        answered["procurement"]["comparison"] = compared(**{**of_work, **other})
+        assert "An hour of work comes to" not in unwrapped(answered)
+
+
 def test_a_wish_that_costs_clearly_more_is_priced_beside_the_verdict(answered: dict[str, Any]) -> None:
     wish = {"asked": "rent", "usd": 40000, "least": "buy", "least_usd": 10000, "usd_more": 30000, "cost_ratio": 4.0}
     answered["procurement"] |= {"verdict": "buy", "price_of_wish": wish}

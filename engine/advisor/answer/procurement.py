@@ -78,6 +78,8 @@ def _comparison_dict(procurement: Procurement) -> procurement_types.Comparison |
         "rent_is_stated_bill": found.bill_month is not None,
         "rent_usd_per_hour": found.rent.value * found.count if found.rent else None,
         "own_usd_per_hour": found.own_usd_per_hour,
+        "busy_share": found.busy_share,
+        "own_usd_per_busy_hour": found.own_usd_per_busy_hour,
         "already_owned": found.owned,
         "sold": found.sold,
         "owned_as": procurement.owned_as,

@@ -62,7 +62,16 @@ class Comparison(TypedDict):
     says: Annotated[ComparisonSays, doc("What costs less.")]
     rent_is_stated_bill: NotRequired[Annotated[bool, doc("Renting costs what the stated bill says.")]]
     rent_usd_per_hour: NotRequired[Annotated[Number | None, doc("Renting for an hour.")]]
-    own_usd_per_hour: NotRequired[Annotated[Number | None, doc("Owning for an hour of use.")]]
+    own_usd_per_hour: NotRequired[
+        Annotated[
+            Number | None,
+            doc("Owning for an hour of the horizon, busy or idle; of hardware that is there, for a busy hour."),
+        ]
+    ]
+    busy_share: NotRequired[Annotated[Number | None, doc("The share of those hours that it is busy.")]]
+    own_usd_per_busy_hour: NotRequired[
+        Annotated[Number | None, doc("Owning for an hour of work, which pays for the idle ones: beside renting.")]
+    ]
     already_owned: NotRequired[Annotated[bool, doc("The hardware is there already.")]]
     sold: NotRequired[Annotated[bool, doc("Such hardware can be bought.")]]
     owned_as: NotRequired[Annotated[Word | None, doc("The GPU that stands in where the plan's own is not sold.")]]

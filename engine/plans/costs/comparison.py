@@ -98,6 +98,19 @@ class CostComparison(Struct, frozen=True):
         return None if self.own_usd is None else self.own_usd / (self.years * 8760)
 
     @property
+    def busy_share(self) -> float | None:
+        """The share of the horizon's hours in which the hardware works; None where it is not known."""
+        return self.usage.hours_per_year / 8760 if self.usage else None
+
+    @property
+    def own_usd_per_busy_hour(self) -> float | None:
+        """Owning for an hour of work, which pays for the idle ones as well; an hour of renting is compared with it."""
+        hour, share = self.own_usd_per_hour, self.busy_share
+        if self.owned or hour is None:
+            return hour
+        return hour / share if share else None
+
+    @property
     def ratio(self) -> float | None:
         """Owning over renting; of hardware that is there already by the hour, where its use is not known."""
         own, rent = self.own_usd, self.rent_usd
@@ -198,7 +211,8 @@ def compare_costs(
     owned = plan is not None and plan.cost.origin == "owned"
     rent = _rent(facts, plan)
     years, stated_years = planning_years(facts, constants)
-    usage = usage_of(facts, count, constants, rent_usd_h=rent.value if rent else None, years=years)
+    run_hours = plan.facts.get("plan.hours") if plan else None
+    usage = usage_of(facts, count, constants, rent_usd_h=rent.value if rent else None, years=years, run_hours=run_hours)
     bill = number(facts, "monthly_cloud_spend_usd")
     owning = ownership_of(gpu, count, facts, constants, owned=owned, pick=pick)
     sold = plan is None or _is_sold(plan, gpu or plan.gpu, owning, constants)

@@ -115,7 +115,7 @@ def cost_columns(
         samples_per_s: images or clips per second of the whole plan, for the cost per thousand of them.
         hours: wall time of one run; ``run_hours`` where unknown.
     """
-    constants = index.constants
+    constants, facts = index.constants, spending.facts
     hardware, gpus = hardware_rows(table, which, constants), [table.gpus[place] for place in which.tolist()]
     rental = index.rental_numbers(gpus, counts, together, linked, interruptible=spending.interruptible)
     rent = index.rentals.figures(rental).usd_per_hour
@@ -123,42 +123,63 @@ def cost_columns(
     per_hour, origin, busy = _hours(table, which, hardware, counts, rent, spending, constants, run)
     # Of what has no price of its own, or one that the user brought, renting says nothing.
     rental = np.where(np.isnan(per_hour) | (origin == QUOTE), 0, rental)
-    found = index.rentals.figures(rental)
     worked = per_hour / np.where(busy > 0, busy, np.nan)
     # What is rented for a run is paid for while it is set up.
     rented = (origin == OFFER) | (origin == QUOTE)
     per_run = worked * (run + np.where(rented, constants["run_setup_hours"].value, 0.0))
-    month = _monthly(per_hour, origin, counts, spending, constants)
-    month, hours_kept = within_budget(spending, per_hour, month, per_run, rented)
+    month, hours_kept = _monthly(per_hour, origin, counts, spending, constants, per_run)
     return CostColumns(
         usd_per_hour=per_hour,
         usd_per_month=month,
         usd_per_run=per_run,
         usd_per_1m_tokens=_per_pieces(1e6, worked, tokens_per_s),
         usd_per_1k_samples=_per_pieces(1e3, worked, samples_per_s),
-        rented_usd_per_hour=np.where(origin >= OWNED, found.usd_per_hour, np.nan),
-        lowest_usd_per_hour=found.lowest_usd_per_hour,
-        spot_usd_per_hour=found.spot_usd_per_hour,
         origin=origin,
-        quotes=found.quotes.astype(np.int64),
-        assumed=found.assumed > 0,
-        instances=found.instances.astype(np.int64),
         power_w=plan_power_w(hardware, counts, constants),
-        gpus_usd=_gpus_usd(table, which, hardware, counts, origin == PURCHASE, spending.facts),
+        gpus_usd=_gpus_usd(table, which, hardware, counts, origin == PURCHASE, facts),
         gpus_bought=np.where(origin == PURCHASE, on_boards(hardware, counts), np.nan),
         budget_hours=hours_kept,
-        rental=rental,
-        rentals=index.rentals,
+        **_of_renting(index.rentals, rental, origin),
     )
 
 
+def _of_renting(rentals: RentalTable, rental: Ints, origin: Ints) -> dict[str, Any]:
+    """What is known of renting each plan, whether or not that is the price."""
+    found = rentals.figures(rental)
+    return {
+        "rented_usd_per_hour": np.where(origin >= OWNED, found.usd_per_hour, np.nan),
+        "lowest_usd_per_hour": found.lowest_usd_per_hour,
+        "spot_usd_per_hour": found.spot_usd_per_hour,
+        "quotes": found.quotes.astype(np.int64),
+        "assumed": found.assumed > 0,
+        "instances": found.instances.astype(np.int64),
+        "rental": rental,
+        "rentals": rentals,
+    }
+
+
 def _monthly(
-    usd_per_hour: Floats, origin: Ints, counts: Ints, spending: Spending, constants: EconomicsConstants
-) -> Floats:
-    """What is bought costs a whole month; what is rented, the hours of it in which it is kept."""
+    usd_per_hour: Floats,
+    origin: Ints,
+    counts: Ints,
+    spending: Spending,
+    constants: EconomicsConstants,
+    usd_per_run: Floats,
+) -> tuple[Floats, Floats]:
+    """What a month costs, and the hours of it that a budget pays for, NaN where that is no matter.
+
+    What is bought costs a whole month; what is rented, the hours of it in which it is kept: those that are stated, the
+    runs that come regularly, or what a budget pays for.
+    """
     duty = 1.0 if spending.always_paid else rental_duty(spending.facts, counts, constants)
-    paid: Floats = usd_per_hour * constants["hours_per_month"].value * np.where(origin == PURCHASE, 1.0, duty)
-    return paid
+    bought, rented = origin == PURCHASE, (origin == OFFER) | (origin == QUOTE)
+    whole: Floats = usd_per_hour * constants["hours_per_month"].value * np.where(bought, 1.0, duty)
+    paid, hours_kept = within_budget(spending, usd_per_hour, whole, usd_per_run, rented)
+    if not (spending.always_paid and spending.runs_per_year):
+        return paid, hours_kept
+    by_runs = np.where(bought, np.nan, np.minimum(whole, usd_per_run * spending.runs_per_year / 12))
+    known = ~np.isnan(by_runs)
+    return np.where(known, by_runs, paid), np.where(known, np.nan, hours_kept)
 
 
 def _per_pieces(pieces: float, usd_per_hour: Floats, per_s: Floats | float) -> Floats:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from whichgpu.engine.catalogue import Gpu, profile_of
 from whichgpu.engine.core import Facts, number
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
-from whichgpu.engine.plans.costs.usage import usage_of
+from whichgpu.engine.plans.costs.usage import REGULAR_RUNS, usage_of
 from whichgpu.engine.sizing import Bools, Floats
 
 
@@ -59,6 +59,8 @@ class Spending(Struct, frozen=True):
     always_paid: bool  # nothing says that the hardware stands idle some of the time
     buys: bool  # the hardware is to stand at the user's own place, or is to be bought
     rents: bool  # even a device that no provider rents out by the hour
+    runs_per_year: float | None  # that come regularly, where nothing else is said of hours
+    spreads: bool  # the work can go on in any month: a batch job without a deadline
     budget_month: float | None  # that hours of renting are taken to keep, since nothing is said of how many there are
 
 
@@ -75,6 +77,8 @@ def spending_of(facts: Facts, constants: EconomicsConstants) -> Spending:
         always_paid=facts.get("always_on") is True or usage_of(facts, 1, constants) is None,
         buys=_buys(facts),
         rents=wish == "rent" or site == "cloud",
+        runs_per_year=None if facts.get("always_on") is True else REGULAR_RUNS.get(str(facts.get("runs_cadence"))),
+        spreads="requests_total" in facts and "deadline_hours" not in facts,
         budget_month=_budget_of_hours(facts, constants),
     )
 
@@ -96,11 +100,13 @@ def within_budget(
 ) -> tuple[Floats, Floats]:
     """What plans cost a month, and the hours of it that a budget pays for; NaN where that is no matter.
 
-    What is rented for as long as a budget pays for it costs the budget, but a run at the least.
+    What is rented for as long as a budget pays for it costs the budget, but a run at the least. Of a batch job that
+    may take several months each costs no more than the budget.
     """
     if spending.budget_month is None:
         return usd_per_month, np.full(len(usd_per_month), np.nan)
-    within = np.minimum(usd_per_month, np.fmax(spending.budget_month, usd_per_run))
+    least = 0.0 if spending.spreads else usd_per_run
+    within = np.minimum(usd_per_month, np.fmax(spending.budget_month, least))
     paid = np.where(rented, within, usd_per_month)
     return paid, np.where(paid < usd_per_month, np.floor(spending.budget_month / usd_per_hour), np.nan)
 

@@ -23,6 +23,10 @@ class Usage(Struct, frozen=True):
 _Hours = tuple[Any, str, dict[str, Value]]
 
 
+#: Runs a year of jobs that come regularly.
+REGULAR_RUNS = {"daily": 365.0, "weekly": 52.0}
+
+
 def usage_of(
     facts: Facts,
     count: int,
@@ -30,9 +34,14 @@ def usage_of(
     *,
     rent_usd_h: float | None = None,
     years: float | None = None,
+    run_hours: Any = None,
 ) -> Usage | None:
-    """``busy_hours`` of one plan with how they came about; None when nothing was said about them."""
-    found = _said(facts, count, constants, rent_usd_h or None, years)
+    """``busy_hours`` of one plan with how they came about; None when nothing was said about them.
+
+    ``run_hours`` of the plan count where its runs come regularly.
+    """
+    regular = run_hours if facts.get("runs_cadence") in REGULAR_RUNS else None
+    found = _said(facts, count, constants, rent_usd_h or None, years, regular)
     return None if found is None else Usage(*found)
 
 
@@ -116,7 +125,7 @@ def _by_runs(facts: Facts, constants: EconomicsConstants, run_hours: Any) -> _Ho
     hours = run_hours if stated is None else stated
     if cadence == "continuous":
         return (year, "8,760 h: runs continuously", {"runs_cadence": "continuous"})
-    runs = {"daily": 365.0, "weekly": 52.0, "sporadic": constants["sporadic_runs_per_year"].value, "one_off": 1.0}
+    runs = {**REGULAR_RUNS, "sporadic": constants["sporadic_runs_per_year"].value, "one_off": 1.0}
     if hours is None or not isinstance(cadence, str) or cadence not in runs:
         return None
     return (runs[cadence] * hours, "runs per year x hours per run", {"runs_cadence": cadence, "run_hours": hours})

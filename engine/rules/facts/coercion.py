@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from whichgpu.engine.core import InputError, Place, Problem, Scalar, Value, nearest_words
 from whichgpu.engine.rules.facts.model import FactDef, fold
-from whichgpu.engine.rules.facts.numbers import Refused, read_number
+from whichgpu.engine.rules.facts.numbers import Refused, in_digits, read_number
 
 
 _UNKNOWN = frozenset({"", "?", "unknown", "dontknow", "don'tknow", "notsure", "null", "~"})
@@ -93,6 +93,17 @@ def _bool(fact: FactDef, raw: object, _context: _Context) -> Value:
     return truth
 
 
+def _number(fact: FactDef, raw: object, context: _Context) -> Value:
+    value = read_number(fact, raw)
+    share = fact.parsed_unit is not None and fact.parsed_unit.dimension == "share"
+    if share and 0 < value < 1 and not (isinstance(raw, str) and not raw.strip().replace(".", "", 1).isdigit()):
+        message = (
+            f"{fact.name}: {_shown(raw)} is taken as {value:g} percent; {100 * value:g} stands for {100 * value:g} %"
+        )
+        context.warnings.append(Problem("small-percent", message, context.place, fact.name))
+    return value
+
+
 def _enum(fact: FactDef, raw: object, context: _Context) -> Value:
     words = _words_of(raw)
     for word in words:
@@ -101,8 +112,10 @@ def _enum(fact: FactDef, raw: object, context: _Context) -> Value:
             return choice
     word = words[0]
     near = fact.near_choices(word)
-    inside = _choice_inside(fact, raw) if fact.open and isinstance(raw, str) else None
-    if inside is not None:
+    inside = _choice_inside(fact, raw) if isinstance(raw, str) else None
+    if inside is not None and not fact.open:
+        near = tuple(dict.fromkeys((inside, *near)))
+    if inside is not None and fact.open:
         message = f"{fact.name}: {_shown(raw)} is taken as {inside}"
         context.warnings.append(Problem("taken-as", message, context.place, fact.name))
         return inside
@@ -173,7 +186,7 @@ def _gpu_count(fact: FactDef, raw: object, context: _Context) -> Value:
             raise Refused("not-a-gpu-count", f"{_shown(raw)} is not a GPU with its count", fix=_GPU_COUNT_FIX)
         name, count = raw["gpu"], raw.get("count", 1)
     else:
-        name, count = _split_count(_plain_text(raw))
+        name, count = _split_count(in_digits(_plain_text(raw), articles=False))
     if isinstance(count, str) and count.strip().isdigit() and len(count) < 10:
         count = int(count)
     if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= _MOST_GPUS:
@@ -227,8 +240,8 @@ def _shown(raw: object) -> str:
 _Reader = Callable[[FactDef, Any, _Context], Value]
 _READERS: dict[str, _Reader] = {
     "bool": _bool,
-    "int": lambda fact, raw, _: read_number(fact, raw),
-    "number": lambda fact, raw, _: read_number(fact, raw),
+    "int": _number,
+    "number": _number,
     "enum": _enum,
     "text": _text,
     "gpu": _gpu,

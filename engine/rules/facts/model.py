@@ -53,6 +53,8 @@ class FactDef(FrozenModel):
     role: Literal["input", "derived", "output"] = "input"
     available: Literal["intake", "plan", "survey", "outcome"] = "intake"
     aliases: tuple[str, ...] = ()
+    looked_for_as: tuple[str, ...] = ()  # words by which people mean this fact or another one: they name none of them
+    per: Literal["hour", "month", "year"] | None = None  # the time over which the figure counts, which may be written
     alias_when: str | None = None
     synonyms: dict[str, str] = field(default_factory=dict)
     also_states: dict[str, dict[str, Any]] = field(default_factory=dict)  # by spelling, unless they are stated
@@ -178,7 +180,7 @@ class Vocabulary:
 
     def spelt_alike(self, name: str, fact: str) -> bool:
         """Whether a misspelt name can be nothing but this fact, under its own name or another that it goes by."""
-        return any(self.resolve(each) == fact for each in nearest_words(_spelt(name), self.names(), cutoff=0.8))
+        return any(self.resolve(each) == fact for each in nearest_words(_spelt(name), self.names(), least_alike=0.8))
 
     def facts_of_choice(self, word: str) -> tuple[tuple[str, str], ...]:
         """The facts that a workload may state of which the word is a value, each with the value as it is called.
@@ -189,6 +191,17 @@ class Vocabulary:
         stated.sort(key=lambda fact: fact.askable in ("on_request", "never"))
         found = ((fact.name, fact.choice(word)) for fact in stated)
         return tuple((name, choice) for name, choice in found if choice is not None)
+
+    def looked_for(self, word: str) -> tuple[FactDef, ...]:
+        """The facts that people may mean by a word that names none of them: ``tokens``, ``budget``, ``rl``."""
+        folded = fold(word)
+        stated = (fact for name, fact in self.facts.items() if self._may_be_stated(name))
+        return tuple(fact for fact in stated if folded in map(fold, fact.looked_for_as))
+
+    def looked_for_beside(self, fact: FactDef) -> tuple[FactDef, ...]:
+        """The other facts that people may mean by the words by which they mean this one."""
+        found = {other.name: other for word in fact.looked_for_as for other in self.looked_for(word)}
+        return tuple(other for name, other in found.items() if name != fact.name)
 
     def _may_be_stated(self, name: str) -> bool:
         fact = self.fact(name)

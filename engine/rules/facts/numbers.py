@@ -14,6 +14,16 @@ _WRITTEN = re.compile(
     r"(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d[\d_]*(?:\.\d*)?|\.\d+)(?P<exponent>[eE][-+]?\d+)?"
     r"\s*(?P<suffix>[^\d\s].*?)?\s*\Z"
 )
+_PERIOD = re.compile(
+    r"\s*(?:(?:/|\bper\b|\ban?\b|\beach\b|\bevery\b)\s*(?P<noun>h|hr|hour|day|week|wk|month|mo|year|yr)"
+    r"|\b(?P<adverb>hour|dai|week|month|year|annual)ly)\s*\Z",
+    re.IGNORECASE,
+)
+#: What a period is called, by how it begins; and the hours of those that are counted against each other.
+_PERIODS = {"h": "hour", "d": "day", "w": "week", "m": "month", "y": "year", "a": "year"}
+_HOURS = {"day": 24.0, "week": 168.0, "month": 730.0, "year": 8760.0}
+_COUNTED = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_WORDED = re.compile(rf"\A\s*(?P<word>an?|{'|'.join(_COUNTED)})\b(?=\s|\Z)", re.IGNORECASE)
 _PERCENTILE = re.compile(r"\A\s*[pP](?=\d)")
 _LONGEST = 60
 _LARGEST = 1e18  # No figure of this field comes near; it stands for "unlimited" where a fact states no maximum.
@@ -38,7 +48,7 @@ def read_number(fact: FactDef, raw: object) -> int | float:
     if isinstance(raw, bool) or not isinstance(raw, (int, float, str)):
         shown = ("yes" if raw else "no") if isinstance(raw, bool) else str(raw)[:40]
         raise Refused("not-a-number", f"{shown} is not a number", fix=_example(fact))
-    value = _written(raw, fact.parsed_unit, fact) if isinstance(raw, str) else raw
+    value = _of_text(raw, fact) if isinstance(raw, str) else raw
     if isinstance(value, float) and not math.isfinite(value):
         raise Refused("not-finite", f"{raw} is not a finite number", fix=_range_fix(fact))
     _check_bounds(fact, value, raw, exclusive=fact.exclusive_min)
@@ -49,6 +59,36 @@ def read_number(fact: FactDef, raw: object) -> int | float:
         fix = f"write {math.floor(value)} or {math.ceil(value)}"
         raise Refused("not-whole", f"{raw} is not a whole number", fix=fix)
     return whole
+
+
+def in_digits(text: str, *, articles: bool = True) -> str:
+    """A number in words at the beginning of a text, in digits: ``two weeks``, ``four``; with articles, ``a day``."""
+    found = _WORDED.match(text)
+    if found is None:
+        return text
+    word = found["word"].casefold()
+    if word in {"a", "an"} and not articles:
+        return text
+    return f"{1 if word in {'a', 'an'} else 1 + _COUNTED.index(word)}{text[found.end() :]}"
+
+
+def _of_text(text: str, fact: FactDef) -> int | float:
+    """A number with what may stand beside it: of a figure that counts over a time, that time."""
+    found = _PERIOD.search(text) if fact.per is not None else None
+    if found is None:
+        try:
+            return _written(in_digits(text), fact.parsed_unit, fact)
+        except Refused:
+            return _written(text, fact.parsed_unit, fact)  # What is wrong is told of it as it is written.
+    period = _PERIODS[(found["noun"] or found["adverb"])[0].casefold()]
+    value = _written(in_digits(text[: found.start()]), fact.parsed_unit, fact)
+    if period == fact.per:
+        return value
+    if period not in _HOURS or fact.per not in _HOURS:
+        # Whoever pays by the hour does not say for how many.
+        fix = f"write what it comes to in {'an' if fact.per == 'hour' else 'a'} {fact.per}"
+        raise Refused("other-period", f"{text.strip()!r} is by the {period}, and the figure by the {fact.per}", fix=fix)
+    return float(f"{value * _HOURS[fact.per] / _HOURS[period]:.12g}")
 
 
 def read_literal(text: str, fact: FactDef | None = None, unit: Unit | None = None) -> int | float:
@@ -122,7 +162,10 @@ def _example(fact: FactDef | None) -> str | None:
     bounds = _range_fix(fact)
     sample = max(16.0, 16.0 if fact.min is None else fact.min)
     sample = min(sample, sample if fact.max is None else fact.max)
-    return bounds if fact.unit is None else f"{bounds}, such as '{_short(sample)} {fact.unit}'"
+    if fact.unit is None:
+        return bounds
+    span = " or '2 days'" if fact.unit == "h" else ""
+    return f"{bounds}, such as '{_short(sample)} {fact.unit}'{span}"
 
 
 def _unit(fact: FactDef | None, unit: Unit | None) -> str:

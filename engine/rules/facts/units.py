@@ -81,11 +81,17 @@ _FAMILIES: dict[str, dict[str, float]] = {
     COUNT + "sample": {"sample samples": 1.0},
     COUNT + "gpu": {"gpu gpus card cards": 1.0},
     "data/time": {"gbps gbit/s gbit/sec": 0.125 * 3600, "tbps tbit/s": 125.0 * 3600},
-    f"{COUNT}request/time": {"qps rps": 3600.0},
-    f"{COUNT}token/time": {"tps": 3600.0},
+    f"{COUNT}request/time": {"qps rps": 3600.0, "rpm qpm": 60.0},
+    f"{COUNT}token/time": {"tps": 3600.0, "tpm": 60.0},
 }
 #: Things of which each is a request, or has one in flight, where requests are counted.
-_ANSWERED_SINGLY = {"user", "client", "session", "image", "picture", "clip", "frame", "text", "document", "window"}
+_ANSWERED_SINGLY = frozenset(
+    [
+        *("user", "client", "session", "image", "picture", "photo", "clip", "video", "frame", "window"),
+        *("text", "document", "doc", "page", "passage", "chunk", "prompt", "email", "ticket"),
+        *("record", "row", "item", "sample"),
+    ]
+)
 _BY_DIMENSION: dict[str, dict[str, float]] = {
     dimension: {name: factor for names, factor in family.items() for name in names.split()}
     for dimension, family in _FAMILIES.items()
@@ -181,11 +187,27 @@ def _in_dimension(word: str, dimension: str) -> float | None:
         factor = _BY_DIMENSION[dimension].get(word)
         if factor is not None or not dimension.startswith(COUNT):
             return factor
+    return _counted(word, dimension)
+
+
+def _counted(word: str, dimension: str) -> float | None:
+    """A noun in the unit of things that are counted."""
     if dimension == _NUMBER and word in _BARE and _BARE[word].counts:
         return 1.0
     noun = word.removesuffix("s")
-    counted = COUNT + noun == dimension or (dimension == f"{COUNT}request" and noun in _ANSWERED_SINGLY)
-    return 1.0 if word and counted else None
+    if COUNT + noun == dimension or (dimension == f"{COUNT}request" and noun in _ANSWERED_SINGLY):
+        return 1.0 if word else None
+    return _of_recorded_time(word, dimension)
+
+
+def _of_recorded_time(word: str, dimension: str) -> float | None:
+    """A time in the unit of things that last: ``minutes``, or ``days of audio``, of a fact in audio hours."""
+    thing, _, lasts = dimension.removeprefix(COUNT).rpartition(" ")
+    times = _BY_DIMENSION["time"]
+    if not thing or lasts not in times:
+        return None
+    time = word.removeprefix(f"{thing} ").removesuffix(f" of {thing}")
+    return times[time] / times[lasts] if time in times else None
 
 
 def _denominator(text: str) -> Unit:

@@ -62,3 +62,18 @@ def test_the_ends_of_a_domain_are_no_usual_values() -> None:
     assert usual_values(facts["concurrency"], (1, 8, 32, 1_000_000)) == (8, 32)
     assert set(usual_values(facts["deployment_site"], ("cloud", "edge"))) == {"cloud", "edge"}
     assert usual_values(facts["concurrency"], None) == ()
+    assert usual_values(facts["requests_total"], (1, 10**6, 10**12)) == (10**4, 10**6, 10**8)
+
+
+def test_what_would_not_be_asked_is_not_drawn() -> None:
+    """A total makes a batch of what is served: it is drawn where a batch is."""
+    advisor = shipped_advisor()
+    interviewer = Interviewer(advisor, MOMENT)
+    known = {name: value for name, value in KNOWN.items() if name != "serving_mode"}
+    view = interviewer.view(State().state_facts(known, "file"))
+    assert {"serving_mode", "requests_total"} <= set(view.open)
+    drawn = {"requests_total": 10**6}
+    sensible = interviewer.samples._sensible
+    assert sensible({"serving_mode": "batch", **drawn}, view.intake.facts, view.open).keys() >= drawn.keys()
+    for mode in ({"serving_mode": "interactive"}, {}):
+        assert "requests_total" not in sensible({**mode, **drawn}, view.intake.facts, view.open)

@@ -38,7 +38,7 @@ SAID: dict[str, st.SearchStrategy[Value]] = {
     "gpu_hours_total": st.just(9000.0),
     "monthly_cloud_spend_usd": st.sampled_from([0.0, 800.0]),
     "always_on": st.booleans(),
-    "runs_cadence": st.sampled_from(["weekly", "continuous"]),
+    "runs_cadence": st.sampled_from(["daily", "weekly", "continuous"]),
     "run_hours": st.just(8.0),
     "horizon_years": st.sampled_from([1.0, 5.0]),
     "has_ops_team": st.booleans(),

@@ -371,6 +371,8 @@ def test_an_hour_of_bought_hardware_is_the_sum_over_its_hours(subject: tuple[str
     found = comparison(facts, bought)
     assert bought.cost.usd_per_hour == pytest.approx(found.own_usd_per_hour)
     assert bought.cost.usd_per_hour * 8760 * facts["horizon_years"] == pytest.approx(found.own_usd)
+    if found.busy_share:
+        assert found.own_usd_per_busy_hour * found.busy_share == pytest.approx(found.own_usd_per_hour)
 
 
 @given(PLANS, USES)

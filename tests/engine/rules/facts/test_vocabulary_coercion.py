@@ -323,6 +323,29 @@ def test_literals_of_rules_may_touch_the_ends():
         read_literal("3 h", None, parse_unit("GB"))
 
 
+@pytest.mark.parametrize(
+    ("unit", "raw", "value"),
+    [
+        ("requests", "10 million documents", 10_000_000),
+        ("requests", "500k pictures", 500_000),
+        ("requests", "3 pages", 3),
+        ("audio hours", "20,000 hours", 20_000),
+        ("audio hours", "20k hours of audio", 20_000),
+        ("audio hours", "1.2 million minutes", 20_000),
+        ("audio hours", "20k", 20_000),
+        ("video hours", "90 min", 1.5),
+        ("video hours", "2 days of video", 48),
+    ],
+)
+def test_work_in_all_is_written_as_people_speak(unit, raw, value):
+    assert coerce(number(unit, high=1e12), raw) == pytest.approx(value)
+
+
+def test_what_does_not_last_takes_no_time():
+    assert read_value(number("audio hours"), "20 GB").problems[0].code == "wrong-unit"
+    assert read_value(number("requests"), "20 hours").problems[0].code == "wrong-unit"
+
+
 def test_units_know_what_they_measure():
     assert parse_unit("GB").comparable(parse_unit("GB"))
     assert not parse_unit("GB").comparable(parse_unit("TB"))
