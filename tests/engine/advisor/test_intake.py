@@ -288,7 +288,7 @@ def test_a_name_with_parts_in_common_is_shown_the_fact_that_may_be_stated(
         ({"milieu": "on_prem"}, "write deployment_site: datacenter"),
         ({"library": "axolotl"}, "write training_framework: axolotl"),
         ({"adapter": "qlora"}, "write peft_method: qlora"),  # a value of another fact itself
-        ({"number_format": "int4"}, "write weight_precision: int4 or expert_precision: int4"),  # what is asked first
+        ({"precision_used": "int4"}, "write weight_precision: int4 or expert_precision: int4"),  # what is asked first
         ({"lora": "yes"}, "write peft_method: lora or task: peft_finetuning"),  # the name itself is a value
         ({"param_count": "8"}, "write param_count_b"),
     ],
