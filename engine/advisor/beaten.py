@@ -192,7 +192,10 @@ class Beaten:
         guided |= cheaper_and_faster & (one.traits.replicas >= other.traits.replicas)
         paid_anyway = dominance.paid_for_anyway(one.measures, other.measures, one.traits, other.traits)
         found: Flags = dominance.keeps_count(one.traits, other.traits, guided=guided)
-        found &= dominance.stands_as_well(one.traits, other.traits, paid_anyway=paid_anyway)
+        margin = self._objective.dominance_margin
+        found &= dominance.may_stand_in(
+            one.measures, other.measures, one.traits, other.traits, paid_anyway=paid_anyway, margin=margin
+        )
         ahead = dominance.far_ahead(one.measures, other.measures, self._objective, one.traits, other.traits)
         found |= ahead & (c.in_card_band[columns] | ~c.in_card_band.any())
         found &= (c.proven[columns] == c.proven[rows, None]) & (c.fallback[columns] == c.fallback[rows, None])

@@ -53,6 +53,19 @@ def stands_as_well(one: Traits, other: Traits, *, paid_anyway: Any) -> Any:
     return (one.vendor == other.vendor) & (one.segment >= other.segment) & joins
 
 
+def may_stand_in(
+    one: MeasureColumns, other: MeasureColumns, mine: Traits, its: Traits, *, paid_anyway: Any, margin: float
+) -> Any:
+    """Whether the first plan may take the place of one that guides name, as far as their standing goes.
+
+    It does where it stands as well; and in any segment where it is clearly cheaper and faster, of the same vendor and
+    joined no further. What a segment stands for (error correction, support, a place in a rack) somebody has to ask for:
+    rules make a last choice of cards that lack what is stated.
+    """
+    outright = clearly_beats(one, other, margin) & (mine.vendor == its.vendor) & joins_no_more(mine, its)
+    return stands_as_well(mine, its, paid_anyway=paid_anyway) | outright
+
+
 def far_ahead(one: MeasureColumns, other: MeasureColumns, objective: Objective, mine: Traits, its: Traits) -> Any:
     """Whether the first plan is so far ahead in cost and in speed that neither segment nor links set it below.
 

@@ -252,7 +252,11 @@ def test_an_equal_that_is_cheaper_and_faster_stands_in_for_a_guides_card(unstate
     copied = contender("named", 10, 2, cards=True, score=5, replicas=2)
     assert answer([copied, contender("one replica", 10, 1)], unstated) == "named"
     assert answer([named, contender("slow", 1, 2.5)], unstated) == "named"
-    assert answer([named, contender("lower", 1, 1, segment="consumer")], unstated) == "named"
+    # A segment is asked for, or it is no reason to pay more for less; cards that lack what is stated are a last choice.
+    assert answer([named, contender("lower", 9, 1, segment="consumer")], unstated) == "lower"
+    assert answer([named, contender("lower", 9, 1.97, segment="consumer")], unstated) == "named"
+    assert answer([named, contender("lower", 1, 1, segment="consumer", fallback=True)], unstated) == "named"
+    assert answer([named, contender("lower", 1, 1, segment="consumer", pcie=2)], unstated) == "named"
     assert answer([named, contender("other", 1, 1, vendor="amd")], unstated) == "named"
     assert answer([named, contender("spread", 1, 1, nodes=2)], unstated) == "named"
     assert answer([named, contender("bus", 1, 1, pcie=2)], unstated) == "named"
