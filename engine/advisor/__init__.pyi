@@ -69,6 +69,7 @@ from .survey import (
     Measures as Measures,
     compared_by as compared_by,
     is_job as is_job,
+    is_long as is_long,
     measures_among as measures_among,
     survey_candidates as survey_candidates,
 )
