@@ -123,6 +123,8 @@ def _serving(facts: dict[str, Any]) -> Line:
     ):
         if facts.get(name):
             line[fact] = facts[name]
+    if line.keys() == {"output_tokens"}:
+        line["input_tokens"] = 1  # Who tells only how much was generated measured generation, from hardly a prompt.
     batch = facts.get("batch_global") or facts.get("batch_per_gpu")
     most = re.search(r"\bbatch <= (\d+)", str(facts.get("task_detail")))
     if batch or most:

@@ -13,6 +13,7 @@ from decision_laws.reading import (
     describe,
     kind_of_work,
     limits_kept,
+    pcie_cards,
     same_vendor,
     speed_ratio,
     stands_equal,
@@ -87,8 +88,9 @@ def _beaten(plan: Plan, better: list[Plan], work: str) -> str | None:
 def has_priced_reason(plan: Plan, challenger: Plan, facts: Mapping[str, Any]) -> bool:
     """Whether the recommendation names the challenger in what it was chosen over, for something stated and at a price.
 
-    A guide's count or card is a reason while no objective is stated; else the reason must name a fact that was stated,
-    and more than what the job is.
+    The reason must name a fact that was stated, and more than what the job is; a guide's word for a card or a count is
+    none. Nor need a larger machine be taken for work whose amount is not stated, nor more machines or more cards over
+    PCIe while no objective is.
     """
     for entry in plan.get("chosen_over") or ():
         named = entry["plan"] if isinstance(entry.get("plan"), dict) else entry
@@ -96,10 +98,15 @@ def has_priced_reason(plan: Plan, challenger: Plan, facts: Mapping[str, Any]) ->
             continue
         priced = any(key.startswith(_PRICES) and isinstance(value, int | float) for key, value in entry.items())
         stated = (set(entry.get("facts") or ()) & set(facts)) - _THE_JOB
-        guided = str(entry.get("reason", "")).startswith("guide") and "objective" not in facts
-        if entry.get("reason") and priced and (stated or guided):
+        guided = str(entry.get("reason", "")).startswith("guide")
+        unasked = entry.get("reason") == "larger" or ("objective" not in facts and not _joins_no_more(challenger, plan))
+        if entry.get("reason") and priced and ((stated and not guided) or unasked):
             return True
     return False
+
+
+def _joins_no_more(one: Plan, other: Plan) -> bool:
+    return bool(one["nodes"] <= other["nodes"] and pcie_cards(one) <= pcie_cards(other))
 
 
 _PRICES = ("price", "cost_ratio", "costs")

@@ -7,7 +7,7 @@ from typing import Any
 
 from whichgpu.cli.render.alternatives import VERDICTS, against
 from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph, Row, Summary, Tone
-from whichgpu.cli.render.choice import CHANGES_WITHOUT_ANSWER, main_trade_offs, passed_over, standing_words
+from whichgpu.cli.render.choice import CHANGES_WITHOUT_ANSWER, how_to_ask, main_trade_offs, passed_over, standing_words
 from whichgpu.cli.render.cost import basis_sentence, month_price, run_price, work_prices
 from whichgpu.cli.render.decision import aim_of, no_answer_blocks, unproven_sentence
 from whichgpu.cli.render.figures import gb, joined, percent, size, usd
@@ -52,7 +52,7 @@ def _page(
 ) -> list[Block]:
     others, changes, warnings, steps = amounts
     plan = decision["recommendation"]
-    head = _answer(decision, plan, names) if plan else no_answer_blocks(decision)
+    head = _answer(decision, plan, names) if plan else [*no_answer_blocks(decision), *_summary(_owned(decision))]
     return [
         *head,
         *(_others(decision, plan, names, others) if plan else ()),
@@ -67,13 +67,23 @@ def _answer(decision: JsonObject, plan: JsonObject, names: Names) -> list[Block]
     blocks: list[Block] = [Heading("Recommendation", 1), Paragraph(plan_sentence(plan, names), "strong")]
     if not plan["proven"]:
         blocks.append(Paragraph(unproven_sentence(plan), "bad"))
-    rows = [_price(plan, decision), _memory(plan), *speed_rows(decision), _rent_or_buy(decision)]
+    rows = [*_owned(decision), _price(plan, decision), _memory(plan), *speed_rows(decision), _rent_or_buy(decision)]
     if named := _named(decision, names):
         rows.append(Row("You named", named))
     phases = [f"{p['phase'].replace('_', ' ')} {_short(p['recommendation'], names)}" for p in decision["phases"]]
     if phases:
         rows.append(Row("Phases", f"{'; '.join(phases)}."))
     return [*blocks, Summary(tuple(rows))]
+
+
+def _summary(rows: Sequence[Row]) -> list[Block]:
+    return [Summary(tuple(rows))] if rows else []
+
+
+def _owned(decision: JsonObject) -> list[Row]:
+    """What hardware that is owned could do, where it is not the answer."""
+    owned = decision.get("owned")
+    return [Row("You have", " ".join((owned["says"], *(f"({how})" for how in how_to_ask(owned)))))] if owned else []
 
 
 def _short(plan: JsonObject | None, names: Names) -> str:
@@ -149,7 +159,8 @@ def _others(decision: JsonObject, plan: JsonObject, names: Names, most: int) -> 
 
 
 def _trade_offs(decision: JsonObject, most: int) -> list[Block]:
-    found = decision.get("trade_offs") or []
+    said = (decision.get("owned") or {}).get("id")  # What is owned stands at the head.
+    found = [entry for entry in decision.get("trade_offs") or [] if said is None or entry["plan"]["id"] != said]
     items = [Item(entry["says"]) for entry in main_trade_offs(found, most)]
     title = "What would change it" if decision["recommendation"] else CHANGES_WITHOUT_ANSWER
     return _section(title, items, most, "changes", len(found))

@@ -169,7 +169,7 @@ def trade_off_blocks(decision: JsonObject, *, everything: bool) -> list[Block]:
     shown = found if everything else main_trade_offs(found, SHOWN_TRADE_OFFS)
     if not shown:
         return []
-    items = [Item(entry["says"], _how(entry)) for entry in shown]
+    items = [Item(entry["says"], how_to_ask(entry)) for entry in shown]
     if len(shown) < len(found):
         items.append(Item(f"and {len(found) - len(shown)} more; --all shows them"))
     lead = "Each was decided anew, with this one thing changed."
@@ -204,8 +204,8 @@ def main_trade_offs(found: list[JsonObject], most: int) -> list[JsonObject]:
     return [found[position] for position in kept]
 
 
-def _how(entry: JsonObject) -> tuple[str, ...]:
-    """How to ask for it."""
+def how_to_ask(entry: JsonObject) -> tuple[str, ...]:
+    """What to state for a change: ``--set cpu_offload=yes``."""
     change = entry["change"] or {}
     stated = [f"--set {name}={_spelt(value)}" for name, value in sorted(change.items())]
     return (" ".join(stated),) if stated else ()

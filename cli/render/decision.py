@@ -73,6 +73,8 @@ def _answer(decision: JsonObject, names: Names) -> list[Block]:
     blocks: list[Block] = [Heading("Recommendation", 1), Paragraph(plan_sentence(plan, names), "strong")]
     if not plan["proven"]:
         blocks.append(Paragraph(unproven_sentence(plan), "bad"))
+    if owned := decision.get("owned"):
+        blocks.append(Paragraph(f"You have: {owned['says']}"))
     return [*blocks, Paragraph(summary_sentence(plan, decision["procurement"]))]
 
 

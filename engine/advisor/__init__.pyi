@@ -36,11 +36,11 @@ from .dominance import (
     far_better as far_better,
     joins_no_more as joins_no_more,
     keeps_count as keeps_count,
+    may_stand_in as may_stand_in,
     most_cost_that_outweighs as most_cost_that_outweighs,
     no_worse as no_worse,
     outweighs_guide as outweighs_guide,
     paid_for_anyway as paid_for_anyway,
-    stands_as_well as stands_as_well,
     strikes_balance as strikes_balance,
 )
 from .fit_answer import FitFile as FitFile, FittingModel as FittingModel, fitting_models as fitting_models
@@ -75,6 +75,7 @@ from .survey import (
     Measures as Measures,
     compared_by as compared_by,
     is_job as is_job,
+    is_long as is_long,
     measures_among as measures_among,
     survey_candidates as survey_candidates,
 )

@@ -15,6 +15,7 @@ from whichgpu.engine.advisor.answer.compact import compact_dict
 from whichgpu.engine.advisor.answer.decision import decision_dict
 from whichgpu.engine.advisor.answer.lazy import LazyAnswer
 from whichgpu.engine.advisor.answer.outline import Outline, outline_of
+from whichgpu.engine.advisor.answer.owned import owned_dict
 from whichgpu.engine.advisor.answer.parts import AnswerParts
 from whichgpu.engine.advisor.answer.tradeoffs import trade_off_list
 from whichgpu.engine.advisor.further_facts import check_further_facts
@@ -22,6 +23,7 @@ from whichgpu.engine.advisor.intake import Reader, Workload
 from whichgpu.engine.advisor.objectives import check_objectives, load_objectives, load_trade_offs
 from whichgpu.engine.advisor.options import TradeOffSettings
 from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.advisor.owned_use import OwnedUse, owned_use
 from whichgpu.engine.advisor.pipeline import DecisionContext, choose_plan, decide_workload
 from whichgpu.engine.advisor.proof import wishes
 from whichgpu.engine.advisor.rank import Objective
@@ -89,6 +91,11 @@ class Decision(Struct, frozen=True):
         advisor, given = self.advisor, self.workload.given
         return trade_offs(advisor.context, given, self.outcome, advisor.objectives, advisor.trade_off_settings)
 
+    @collection_paused()
+    def owned_use(self) -> OwnedUse | None:
+        """What hardware that is owned could do, where it is not the answer. Takes up to four further decisions."""
+        return owned_use(self.advisor.context, self.workload.given, self.outcome)
+
     @overload
     def to_dict(
         self, *, full: Literal[True] = True, trade_offs: bool = False, traced: bool = True
@@ -104,11 +111,13 @@ class Decision(Struct, frozen=True):
 
         Args:
             full: with trace, rules and rejections.
-            trade_offs: with ``trade_offs``, which take further decisions.
+            trade_offs: with ``trade_offs`` and ``owned``, which take further decisions.
             traced: False leaves out what a page for people does not show: the trace, and the plans and rules in full.
         """
         answer = decision_dict(self._parts(full=full, traced=traced), full=full)
         if trade_offs:
+            if (owned := self.owned_use()) is not None:
+                answer["owned"] = owned_dict(owned, self.outcome.intake.facts, self.advisor.vocabulary)
             answer["trade_offs"] = trade_off_list(self.trade_offs(), self.outcome, self.advisor.vocabulary)
         return answer
 
@@ -131,7 +140,7 @@ class Decision(Struct, frozen=True):
     def compact(self) -> compact_types.CompactAnswer:
         """The answer in under a kilobyte, without its reasons: for runs over many workloads."""
         advisor, today = self.advisor, self.decided_at.date().isoformat()
-        return compact_dict(self.outcome, advisor.rules, today, advisor.vocabulary)
+        return compact_dict(self.outcome, advisor.rules, today, advisor.vocabulary, self.owned_use())
 
 
 class Advisor(Struct, frozen=True):

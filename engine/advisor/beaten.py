@@ -114,14 +114,15 @@ class Beaten:
         """
         named = self._c.in_card_band
         standing_in = np.zeros(len(named), np.bool_)
-        standing_in[found[found != NONE]] = named.any()
+        standing_in[found[found != NONE]] = True
         rows = np.flatnonzero(standing_in & ~named)
         if not len(rows):
             return found
         order = np.lexsort((self._c.traits.place, self._c.measures.cost, self._c.traits.usd_per_hour))
         by = self._beaten_first(rows, order, self._beats_outright)
         held = by == NONE
-        if held.any():  # The guide's own card would give way to one that is far cheaper; so does this one, in any form.
+        if held.any() and named.any():
+            # The guide's own card would give way to one that is far cheaper; so does this one, in any form.
             by[held] = self._beaten_first(rows[held], order, partial(self._far_undercuts, same_card=True))
         instead = np.arange(len(self._c))
         instead[rows] = np.where(by == NONE, rows, by)
@@ -165,6 +166,8 @@ class Beaten:
         found: Flags = np.asarray(
             dominance.clearly_beats(one.measures, other.measures, self._objective.dominance_margin)
         )
+        if not self._objective.guide_hour_share:  # To whom more speed brings nothing, it may cost nothing more an hour.
+            found &= ~dominance.costlier_an_hour(one.measures, other.measures, self._objective)
         return found & self._equal(rows, columns, one, other) if found.any() else found
 
     def _far_undercuts(self, rows: Codes, columns: Codes, *, same_card: bool = False) -> Flags:
@@ -192,7 +195,10 @@ class Beaten:
         guided |= cheaper_and_faster & (one.traits.replicas >= other.traits.replicas)
         paid_anyway = dominance.paid_for_anyway(one.measures, other.measures, one.traits, other.traits)
         found: Flags = dominance.keeps_count(one.traits, other.traits, guided=guided)
-        found &= dominance.stands_as_well(one.traits, other.traits, paid_anyway=paid_anyway)
+        margin = self._objective.dominance_margin
+        found &= dominance.may_stand_in(
+            one.measures, other.measures, one.traits, other.traits, paid_anyway=paid_anyway, margin=margin
+        )
         ahead = dominance.far_ahead(one.measures, other.measures, self._objective, one.traits, other.traits)
         found |= ahead & (c.in_card_band[columns] | ~c.in_card_band.any())
         found &= (c.proven[columns] == c.proven[rows, None]) & (c.fallback[columns] == c.fallback[rows, None])

@@ -53,6 +53,20 @@ def stands_as_well(one: Traits, other: Traits, *, paid_anyway: Any) -> Any:
     return (one.vendor == other.vendor) & (one.segment >= other.segment) & joins
 
 
+def may_stand_in(
+    one: MeasureColumns, other: MeasureColumns, mine: Traits, its: Traits, *, paid_anyway: Any, margin: float
+) -> Any:
+    """Whether the first plan may take the place of one that guides name, as far as their standing goes.
+
+    It does where it stands as well; and in any segment where it is clearly cheaper and faster, of the same vendor, and
+    joined no further or no larger. What a segment stands for (error correction, support, a place in a rack) somebody
+    has to ask for: rules make a last choice of cards that lack what is stated. What a link is for is speed.
+    """
+    no_larger = (mine.count <= its.count) & (mine.nodes <= its.nodes)
+    outright = clearly_beats(one, other, margin) & (mine.vendor == its.vendor) & (joins_no_more(mine, its) | no_larger)
+    return stands_as_well(mine, its, paid_anyway=paid_anyway) | outright
+
+
 def far_ahead(one: MeasureColumns, other: MeasureColumns, objective: Objective, mine: Traits, its: Traits) -> Any:
     """Whether the first plan is so far ahead in cost and in speed that neither segment nor links set it below.
 
@@ -103,9 +117,8 @@ def outweighs_guide(
         its: the same of the second.
         another_named: whether guides name cards for the case, and not that of the first.
     """
-    most_an_hour = other.usd_per_hour * (1 + objective.guide_hour_share)
     same_card = mine.family == its.family
-    costlier_an_hour = (one.usd_per_hour > most_an_hour) & (same_card ^ True)  # Not so where a rate is not known.
+    costlier = costlier_an_hour(one, other, objective) & (same_card ^ True)
     by_many_times = one.cost * objective.guide_cost_ratio <= other.cost
     sustains = sustains_as_much(mine, its, objective.dominance_margin)
     as_fast = (one.time <= other.time * (1 + objective.dominance_margin)) & sustains
@@ -117,9 +130,26 @@ def outweighs_guide(
     most = other.cost * (1 + objective.dominance_margin * owned)
     for_no_more = sooner & (one.cost <= most) & sustains & ((same_card ^ True) | owned)
     beats = clearly_undercuts(one, other, objective.dominance_margin)
-    undercuts = beats | (saves & (as_fast | simpler)) | for_no_more
+    undercuts = beats | (saves & (as_fast | simpler)) | for_no_more | fewer_machines(one, other, objective, mine, its)
     # ``^ True`` negates single truth values and columns of them alike.
-    return (undercuts & ((costlier_an_hour ^ True) | by_many_times)) | (beats & (another_named ^ True))
+    return (undercuts & ((costlier ^ True) | by_many_times)) | (beats & (another_named ^ True))
+
+
+def fewer_machines(one: MeasureColumns, other: MeasureColumns, objective: Objective, mine: Traits, its: Traits) -> Any:
+    """Whether the first plan does work of unknown length on fewer machines, at a better balance for each GPU.
+
+    Nobody said that there is work for more of them: an hour costs clearly less, a piece of work hardly more.
+    """
+    smaller = (mine.nodes < its.nodes) & (one.usd_per_hour * objective.guide_price_ratio <= other.usd_per_hour)
+    hardly_more = one.cost <= other.cost * (1 + objective.guide_hour_share)
+    counts = objective.sharing(mine.count, mine.ordered), objective.sharing(its.count, its.ordered)
+    balance = objective.merit(one.cost, one.time, counts[0]) <= objective.merit(other.cost, other.time, counts[1])
+    return smaller & hardly_more & balance & objective.spares_machines
+
+
+def costlier_an_hour(one: MeasureColumns, other: MeasureColumns, objective: Objective) -> Any:
+    """Whether an hour of the first plan costs more than a guide's word gives way to, where both rates are known."""
+    return one.usd_per_hour > other.usd_per_hour * (1 + objective.guide_hour_share)
 
 
 def most_cost_that_outweighs(other: MeasureColumns, objective: Objective) -> Any:

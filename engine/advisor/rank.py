@@ -46,6 +46,7 @@ class Objective(Struct, frozen=True):
     best_plan: str  # what the plan that it puts first is called
     sources: tuple[str, ...]
     stated: bool = False
+    spares_machines: bool = False  # work of unknown length is done on fewer, where a piece of it costs hardly more
 
     @property
     def one_sided(self) -> bool:
@@ -57,15 +58,15 @@ class Objective(Struct, frozen=True):
         """What preferences may cost at the most: of time alone, for half the money."""
         return self.preference_share if self.cost_exponent else max(self.preference_share, self.half_cost_share)
 
-    def of_work(self, *, job: bool) -> Objective:
-        """The objective for a job, or for a service.
+    def of_work(self, *, job: bool, long: bool = False) -> Objective:
+        """The objective for a job, which may be long by its nature, or for a service.
 
         A job that is shared among twice the GPUs costs the same and ends sooner: that alone is no gain. A service costs
         as many times more by the month as it has GPUs, which is enough where cost counts. What half its cost is worth
         as evidence is distinguished: that of a job holds what surrounds the GPUs for as long as the job takes.
         """
         if job or not self.cost_exponent:
-            return self
+            return replace(self, spares_machines=job and not long)
         return replace(self, gain_of_doubling=1.0, cost_points=self.service_cost_points)
 
     def sharing(self, count: Any, ordered: Any) -> Any:

@@ -20,6 +20,7 @@ from whichgpu.engine.advisor.survey import (
     MeasureColumns,
     beside_others,
     is_job,
+    is_long,
     measures_among,
     objective_candidates,
     spread,
@@ -53,7 +54,7 @@ def run_round(
         unstated: the facts whose absence keeps no plan from being proven.
         objective: what is minimised.
     """
-    objective = objective.of_work(job=is_job(intake.facts))
+    objective = objective.of_work(job=is_job(intake.facts), long=is_long(intake.facts))
     table, at_gate = through_gate(PlanTable.of(plans))
     which = np.array([knowledge.gpu_rows[gpu.id] for gpu in table.gpus], np.intp)
     facts = table.facts.sharing(knowledge.gpu_columns, which)

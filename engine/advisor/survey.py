@@ -127,6 +127,12 @@ def is_job(workload: Facts) -> bool:
     return not serves or workload.get("serving_mode") == "batch"
 
 
+def is_long(workload: Facts) -> bool:
+    """Whether the work is long by its nature, whatever is stated of it: a model is trained from nothing."""
+    task = workload.get("task")
+    return isinstance(task, str) and profile_of(task).sized_as == "from_scratch"
+
+
 def length_known(plans: Sequence[Plan]) -> bool:
     """Whether the length of the run is known on every plan whose rate is."""
     table = PlanTable.of(plans)

@@ -17,6 +17,7 @@ from whichgpu.engine.advisor import (
     asked_counts,
     first_by_evidence,
     is_job,
+    is_long,
     run_round,
     stated_load,
     survey_candidates,
@@ -150,7 +151,7 @@ def open_choice_of(rule_index: RuleIndex, outcome: Outcome, open_facts: OpenFact
     at_risk |= rejecting.get(answer, frozenset()) | rejecting.get(first_id, frozenset())
     open_facts = _surveyed(plan_round, rejecting, open_facts)
     groups = groups_of(rule_index, plan_round.survey.facts, open_facts)
-    objective = outcome.objective.of_work(job=is_job(outcome.intake.facts))
+    objective = outcome.objective.of_work(job=is_job(outcome.intake.facts), long=is_long(outcome.intake.facts))
     scales = Scales(plan_round.judged, rejecting.keys(), objective)
     waiting = WaitingRules(groups.waiting, plan_round.survey.facts, open_facts)
     entrants: dict[str, Entrant] = {}

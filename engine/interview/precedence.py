@@ -16,10 +16,10 @@ from whichgpu.engine.advisor import (
     far_better,
     joins_no_more,
     keeps_count,
+    may_stand_in,
     most_cost_that_outweighs,
     outweighs_guide,
     paid_for_anyway,
-    stands_as_well,
     strikes_balance,
     traits_of_plan,
 )
@@ -133,7 +133,9 @@ class Precedence:
             its = self._traits[other.id]
             figures = (self._figures[other.id], self._figures[entry.id], self.objective, its, mine)
             better = self._clearly(other, entry) or (asks_too_much(*figures) and strikes_balance(*figures))
-            if better and stands_as_well(its, mine, paid_anyway=False):
+            if better and may_stand_in(
+                *figures[:2], its, mine, paid_anyway=False, margin=self.objective.dominance_margin
+            ):
                 yield other
 
     def _is_equal(self, other: Entrant, entry: Entrant, *, another_named: bool = False, slower: bool = True) -> bool:
@@ -150,7 +152,8 @@ class Precedence:
         cheaper = outweighs_guide(*figures, self.objective, its, mine, another_named=another_named)
         cheaper |= slower and far_better(*figures, self.objective, its, mine)
         paid_anyway = paid_for_anyway(*figures, its, mine)
-        return bool(cheaper and stands_as_well(its, mine, paid_anyway=paid_anyway))
+        margin = self.objective.dominance_margin
+        return bool(cheaper and may_stand_in(*figures, its, mine, paid_anyway=paid_anyway, margin=margin))
 
     def outweighs(self, other: Entrant, entry: Entrant) -> tuple[bool, bool]:
         """Whether a plan whose figures outweigh another's may stand in for it, and whether it surely does."""

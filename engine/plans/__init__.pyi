@@ -49,6 +49,7 @@ from .costs.usage import usage_of as usage_of
 from .fit_suggestions import (
     FitStep as FitStep,
     FitSuggestions as FitSuggestions,
+    changes_that_fit as changes_that_fit,
     fit_suggestions_of as fit_suggestions_of,
 )
 from .formulas import plan_formulas as plan_formulas, procurement_formulas as procurement_formulas

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 from msgspec import Struct
 
@@ -13,6 +15,7 @@ from whichgpu.engine.plans.size_columns import rate as rate_of
 from whichgpu.engine.sizing import FitChange, Layout, estimate_memory, fit_changes_of, granted_of
 
 
+_OFFLOAD = "offload"
 #: A change that saves less than this share of the memory is not worth naming.
 _WORTH = 0.01
 
@@ -55,9 +58,53 @@ def fit_suggestions_of(plan: Plan, maker: PlanMaker) -> FitSuggestions | None:
         step = _sized(change, maker, gpu, rate)
         if step is not None and step.per_gpu_gb <= base.per_gpu_gb * (1.0 - _WORTH):
             steps.append(step)
-    swift = [step for step in steps if step.change.id != "offload"]
+    swift = [step for step in steps if step.change.id != _OFFLOAD]
     alone = any(step.fits for step in swift)
     return FitSuggestions(gpu, tuple(steps), () if alone else _together(swift, maker, gpu, plan.layout, rate))
+
+
+def changes_that_fit(plan: Plan, maker: PlanMaker) -> Iterator[tuple[FitChange, ...]]:
+    """Changes with which the job of a plan fits its own GPUs, each a way of its own, the mildest first.
+
+    First what leaves the work as it is, one change alone and then several at once; then what is not in use goes to
+    system memory; then what does less, or something else.
+    """
+    found = list(fit_changes_of(maker.job, plan.layout))
+    offload = [change.id for change in found if change.id == _OFFLOAD]
+    same = [change.id for change in found if change.id != _OFFLOAD and not change.other_work]
+    other = [change.id for change in found if change.other_work]
+    groups = [*([name] for name in same), same]
+    groups += [offload, [*same, *offload]] if offload else []
+    groups += [*([name] for name in other), [*same, *other]]
+    yielded = set()
+    for names in groups:
+        made = _until_it_fits(names, plan, maker)
+        key = frozenset(change.id for change in made)
+        if made and key not in yielded:
+            yielded.add(key)
+            yield made
+
+
+def _until_it_fits(names: Sequence[str], plan: Plan, maker: PlanMaker) -> tuple[FitChange, ...]:
+    """Change upon change until the job fits the plan's GPU; none where all of them are not enough."""
+    job, layout, made = maker.job, plan.layout, list[FitChange]()
+    for name in names:
+        # An earlier change may have made this one pointless.
+        change = next((found for found in fit_changes_of(job, layout) if found.id == name), None)
+        memory = estimate_memory(change.job, plan.gpu, change.layout) if change else None
+        if change is None or memory is None:
+            continue
+        job, layout = change.job, change.layout
+        made = [*_without(made, change), change]
+        granted = granted_of(job, plan.gpu)
+        if granted is not None and memory.per_gpu_gb <= granted:
+            return tuple(made)
+    return ()
+
+
+def _without(made: Sequence[FitChange], change: FitChange) -> list[FitChange]:
+    """The changes that another does not supersede, as four bits do eight, and QLoRA does LoRA."""
+    return [one for one in made if not one.facts.keys() & change.facts.keys()]
 
 
 def _next_smaller(plan: Plan, maker: PlanMaker) -> Gpu | None:
@@ -96,9 +143,8 @@ def _together(
         step = _sized(change, maker, gpu, rate) if change else None
         if change is None or step is None or step.per_gpu_gb > before * (1.0 - _WORTH):
             continue
-        # Four bits supersede eight, and adapters over four bits those over sixteen.
-        made = [one for one in made if not one.change.facts.keys() & change.facts.keys()]
-        made.append(step)
+        kept = _without([one.change for one in made], change)
+        made = [*(one for one in made if one.change in kept), step]
         if step.fits:
             return tuple(made)
         job, layout, before = change.job, change.layout, step.per_gpu_gb

@@ -260,6 +260,7 @@ class FitChangeText(FrozenModel):
     change: str
     costs: str
     source: str
+    other_work: bool = False  # less is done, or something else: shorter texts, fewer requests
 
 
 class SizingConstants(FrozenModel):

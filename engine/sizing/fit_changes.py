@@ -25,6 +25,7 @@ class FitChange(Struct, frozen=True):
     facts: dict[str, Value]
     job: Job
     layout: Layout
+    other_work: bool = False  # less is done, or something else
 
 
 _Change = tuple[str, dict[str, Value], Job, Layout]
@@ -35,7 +36,8 @@ def fit_changes_of(job: Job, layout: Layout) -> Iterator[FitChange]:
     texts = sizing_constants().fit_changes
     for name, facts, changed, laid in _training(job, layout) if job.training else _serving(job, layout):
         text = texts[name]
-        yield FitChange(name, text.change, text.costs, text.source, facts, changed, laid)
+        other = text.other_work or (job.kind == "full" and "peft_method" in facts)
+        yield FitChange(name, text.change, text.costs, text.source, facts, changed, laid, other)
 
 
 def _with(job: Job, **changes: Any) -> Job:

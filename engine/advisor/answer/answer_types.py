@@ -24,6 +24,7 @@ from whichgpu.engine.advisor.answer.part_types import (
     KnowledgeInfo,
     NoAnswer,
     OpenQuestion,
+    OwnedUse,
     Phase,
     RefusedPlan,
     Rejection,
@@ -91,6 +92,9 @@ class _Answer(Head):
     disagreements: Annotated[list[Disagreement], doc("Where sources contradict each other.")]
     assumptions: Annotated[list[Assumption], doc("What was taken for granted.")]
     open_questions: Annotated[list[OpenQuestion], doc("What is worth stating, the most important first.")]
+    owned: NotRequired[
+        Annotated[OwnedUse, doc("What hardware that is owned could do; left out where it is the answer.")]
+    ]
     trade_offs: NotRequired[
         Annotated[
             list[TradeOff],

@@ -34,6 +34,8 @@ _READ: Mapping[str, tuple[str, ...]] = {
     "room": TARGETS,
     "late": ("serving_mode", *TOLERABLE),
 }
+#: Places of a tier that guides give while no objective is stated.
+_OF_GUIDES = {"guide_cards", "guide_counts"}
 #: Why a plan without room is passed over.
 ONLY_JUST = "it meets what is stated by less than that is known to, and the answer meets it with room for little more"
 
@@ -139,6 +141,9 @@ def _reason(entry: Judged, answer: Judged, outcome: Outcome) -> tuple[plan_types
     """The first way in which the plan stands below the answer, and the rule behind it."""
     for name, mine, its in zip(PLACES, entry.standing.tier, answer.standing.tier, strict=True):
         if mine and not its:
+            held = _held_whatever_guides_say(entry, answer, outcome) if name in _OF_GUIDES else None
+            if held is not None:
+                return held, None
             rules = rules_behind(name, entry, first_by_evidence(answer, outcome.judged))
             return name, rules[0] if rules else None
     if outcome.objective.stated and larger_than_asked_for(entry, answer):
@@ -146,6 +151,18 @@ def _reason(entry: Judged, answer: Judged, outcome: Outcome) -> tuple[plan_types
     if entry.standing.just_met:
         return "room", None
     return ("late" if too_late(entry, answer) else "evidence"), None
+
+
+def _held_whatever_guides_say(entry: Judged, answer: Judged, outcome: Outcome) -> plan_types.ChosenOverReason | None:
+    """What keeps a cheaper and faster plan from standing in, since a guide's word does not; None of other plans."""
+    margin = 1 + outcome.objective.dominance_margin
+    if not _beats(entry, answer, margin):
+        return None
+    hourly, its = entry.measures.usd_per_hour, answer.measures.usd_per_hour
+    if hourly is not None and its is not None and hourly > its * margin:
+        return "larger"
+    joined = joins_no_more(traits_of_plan(entry.ranked.plan), traits_of_plan(answer.ranked.plan))
+    return None if joined else "evidence"
 
 
 def _entry(

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from whichgpu.engine.advisor.answer.keys import Amount, Count, Number, Word, doc
+from whichgpu.engine.advisor.answer.keys import Amount, Count, FactValues, Number, Word, doc
 from whichgpu.engine.advisor.answer.plan_types import CountRange, SupportLevel
 
 
@@ -67,6 +67,17 @@ class CompactNoAnswer(TypedDict):
     facts: Annotated[list[Word], doc("The facts that are missing, or that contradict each other.")]
 
 
+class CompactOwned(TypedDict):
+    """A plan that holds the job on hardware that is owned, where it is not the answer."""
+
+    id: Annotated[Word, doc("The plan.")]
+    change: NotRequired[Annotated[FactValues, doc("The facts to state for it.")]]
+    usd_per_hour: Annotated[Amount | None, doc("What it costs an hour: electricity and upkeep.")]
+    speed_ratio: NotRequired[
+        Annotated[Number | None, doc("Its speed by the answer's; absent where a rule rejects it.")]
+    ]
+
+
 Band = Annotated[list[Number], Field(min_length=3, max_length=3)]
 
 
@@ -99,5 +110,8 @@ class CompactAnswer(TypedDict):
         list[Word],
         Field(max_length=6),
         doc("The rules that decided: what rejected every plan, the verdict, what counted for the plan."),
+    ]
+    owned: NotRequired[
+        Annotated[CompactOwned, doc("What hardware that is owned could do; absent where it is the answer.")]
     ]
     phases: NotRequired[Annotated[dict[str, Word | None], doc("Where a job trains and serves: the plan for each.")]]

@@ -194,6 +194,26 @@ class TradeOff(TypedDict):
     term_months: NotRequired[Annotated[Count | None, doc("The term of a commitment.")]]
 
 
+class OwnedUse(TypedDict):
+    """What hardware that is owned could do, where it is not the answer."""
+
+    id: Annotated[Word, doc("The plan.")]
+    gpu: Annotated[Word, doc("Its GPU.")]
+    count: Annotated[Count, doc("How many of them.")]
+    holds: Annotated[bool, doc("It holds the job, with what is changed.")]
+    change: Annotated[FactValues | None, doc("The facts to state for it; null where nothing is changed.")]
+    rules: Annotated[list[Word], doc("The rules that reject it, though it holds the job.")]
+    says: Annotated[str, doc("The same in words.")]
+    usd_per_hour: Annotated[Amount | None, doc("What it costs an hour: electricity and upkeep.")]
+    usd_per_run: Annotated[Amount | None, doc("What the stated run costs.")]
+    tokens_per_s: Annotated[Number | None, doc("Tokens per second over all GPUs.")]
+    samples_per_s: Annotated[Number | None, doc("Samples per second over all GPUs.")]
+    hours: Annotated[Number | None, doc("Wall time of the stated run.")]
+    latency_ms: Annotated[Number | None, doc("Time until an answer is complete, for half of the requests.")]
+    cost_ratio: Annotated[Number | None, doc("Its cost by the answer's.")]
+    speed_ratio: Annotated[Number | None, doc("Its speed by the answer's.")]
+
+
 class RefusedPlan(TypedDict):
     """A plan that is not published because a figure of it cannot be true."""
 

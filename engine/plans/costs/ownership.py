@@ -111,11 +111,19 @@ class Ownership(OwningRates[float], frozen=True):
 
 
 def planning_years(facts: Facts, constants: EconomicsConstants) -> tuple[float, bool]:
-    """The horizon in years, and whether it was stated."""
+    """The horizon in years, and whether it was stated.
+
+    Of demand that is said not to last nobody can tell that it does for longer than the short end of what is usual.
+    """
     years, months = number(facts, "horizon_years"), number(facts, "project_months")
     if years:
         return years, True
-    return (months / 12, True) if months else (constants["horizon_years"].value, False)
+    usual = constants["horizon_years"]
+    return (
+        (months / 12, True)
+        if months
+        else (usual.at("low" if facts.get("demand_predictable") is False else "value"), False)
+    )
 
 
 def ownership_of(

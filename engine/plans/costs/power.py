@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from whichgpu.engine.catalogue import profile_of
 from whichgpu.engine.core import Facts, number
 from whichgpu.engine.plans.costs.constants import Constant, EconomicsConstants, stated
 from whichgpu.engine.plans.costs.hardware import Hardware, choose
@@ -12,6 +13,8 @@ from whichgpu.engine.sizing import ceiling
 
 #: More cards than this do not go under a desk.
 DESK_CARDS = 4
+#: Whose own services run on a workstation.
+_SMALL_CIRCLES = {"student", "individual", "small_team"}
 
 
 def at_desk(hardware: Hardware, count: Any, facts: Facts, *, owned: bool = False) -> Any:
@@ -22,7 +25,16 @@ def at_desk(hardware: Hardware, count: Any, facts: Facts, *, owned: bool = False
     site = facts.get("deployment_site")
     if site in {"workstation", "edge"}:
         return True
-    return False if site == "datacenter" else hardware.for_desk & (owned | (count <= DESK_CARDS))
+    if site == "datacenter" or (_serves_others(facts) and not owned):
+        return False
+    return hardware.for_desk & (owned | (count <= DESK_CARDS))
+
+
+def _serves_others(facts: Facts) -> bool:
+    """Whether others than a small circle ask it at any hour, so that it stands where power and network never fail."""
+    task = facts.get("task")
+    serves = isinstance(task, str) and profile_of(task).serves and facts.get("serving_mode") != "batch"
+    return serves and facts.get("org_type") not in _SMALL_CIRCLES
 
 
 def plan_power_w(hardware: Hardware, count: Any, constants: EconomicsConstants) -> Any:

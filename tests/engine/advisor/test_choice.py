@@ -250,10 +250,18 @@ def test_an_equal_that_is_cheaper_and_faster_stands_in_for_a_guides_card(unstate
     copied = contender("named", 10, 2, cards=True, score=5, replicas=2)
     assert answer([copied, contender("one replica", 10, 1)], unstated) == "named"
     assert answer([named, contender("slow", 1, 2.5)], unstated) == "named"
-    assert answer([named, contender("lower", 1, 1, segment="consumer")], unstated) == "named"
+    # A segment is asked for, or it is no reason to pay more for less; cards that lack what is stated are a last choice.
+    assert answer([named, contender("lower", 9, 1, segment="consumer")], unstated) == "lower"
+    assert answer([named, contender("lower", 9, 1.97, segment="consumer")], unstated) == "named"
+    assert answer([named, contender("lower", 1, 1, segment="consumer", fallback=True)], unstated) == "named"
+    assert answer([named, contender("lower", 1, 1, segment="consumer", count=2, pcie=2)], unstated) == "named"
     assert answer([named, contender("other", 1, 1, vendor="amd")], unstated) == "named"
     assert answer([named, contender("spread", 1, 1, nodes=2)], unstated) == "named"
-    assert answer([named, contender("bus", 1, 1, pcie=2)], unstated) == "named"
+    assert answer([named, contender("bus", 1, 1, count=2, pcie=2)], unstated) == "named"
+    # As many cards are no larger over PCIe, and what the link costs is in their speed.
+    four = contender("four", 10, 2, cards=True, score=5, count=4)
+    assert answer([four, contender("bus", 9, 1, count=4, pcie=4)], unstated) == "bus"
+    assert answer([four, contender("bus", 9, 1.97, count=4, pcie=4)], unstated) == "four"
     assert answer([named, contender("guess", 1, 1, fallback=True)], unstated) == "named"
 
 
@@ -500,6 +508,25 @@ def test_what_only_stands_in_for_a_guides_card_is_not_held_against_an_equal(unst
     assert answer([named, beside, third, costlier], unstated) == "third"
 
 
+def test_work_of_unknown_length_takes_fewer_machines_where_it_costs_hardly_more(unstated: Objective) -> None:
+    tuning = unstated.of_work(job=True)
+    four = contender("four", 100, 1, cards=True, hourly=120.0, score=5, count=32, nodes=4)
+    one = contender("one", 105, 1.8, hourly=68.0, count=8)
+    assert answer([four, one], tuning) == "one"
+    assert answer([four, one], unstated.of_work(job=True, long=True)) == "four"
+    assert answer([four, contender("dear", 130, 1.8, hourly=68.0, count=8)], tuning) == "four"
+    assert answer([four, contender("an hour for as much", 105, 1.8, hourly=100.0, count=8)], tuning) == "four"
+    assert answer([four, contender("slow", 105, 4, hourly=68.0, count=8)], tuning) == "four"
+
+
+def test_what_stands_in_gives_way_in_turn_where_guides_name_no_card(unstated: Objective) -> None:
+    first = contender("first", 100, 2, counts=True, hourly=9.0, score=5)
+    stands_in = contender("stands in", 55, 2.05, hourly=5.0, count=4)
+    third = contender("third", 40, 1.5, hourly=4.0, count=4, pcie=4, segment="professional")
+    assert answer([first, stands_in], unstated) == "stands in"
+    assert answer([first, stands_in, third], unstated) == "third"
+
+
 def test_what_only_stands_in_gives_way_to_what_is_far_cheaper_as_the_guides_card_would(unstated: Objective) -> None:
     """The named card gives way to one as fast; another does the same for half of that money, a little later."""
     named = contender("named", 140, 16000, cards=True, an_hour=102.0, sustains=30.0, score=5)
@@ -648,9 +675,10 @@ def test_more_gpus_have_to_bring_more(fastest: Objective) -> None:
 def test_a_service_pays_for_its_gpus_by_the_month_and_needs_no_more_of_them_than_that(
     unstated: Objective, fastest: Objective
 ) -> None:
-    assert unstated.of_work(job=True) is unstated
+    assert unstated.of_work(job=True, long=True) == unstated
+    assert unstated.of_work(job=True) == replace(unstated, spares_machines=True)
     assert unstated.of_work(job=False).merit(2.0, 3.0, 4) == pytest.approx(6.0)
-    assert fastest.of_work(job=False) is fastest
+    assert fastest.of_work(job=False) == fastest
     cheapest = replace(stated("cheapest"), cost_points=2.0, service_cost_points=5.0)
     assert (cheapest.of_work(job=True).cost_points, cheapest.of_work(job=False).cost_points) == (2.0, 5.0)
     balanced = stated("balanced").of_work(job=False)

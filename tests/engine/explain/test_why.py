@@ -67,7 +67,7 @@ def test_the_score_is_the_sum_of_the_points_shown(decided: Decided, advisor: Adv
 def test_a_plan_that_is_cheaper_and_faster_is_named_with_what_decided_against_it(
     advisor: Advisor, decide: Callable[..., dict[str, Any]]
 ) -> None:
-    decision = decide(task="peft_finetuning", peft_method="qlora", model_name="qwen2.5-32b")
+    decision = decide(task="inference", model_name="whisper-large-v3", peak_qps=2, lifecycle_stage="production")
     entries = decision["recommendation"]["chosen_over"]
     better = [entry for entry in entries if (entry["cost_ratio"] or 1) < 1 < (entry["speed_ratio"] or 0)]
     shown = [step.says for step in explainer(decision, advisor).why().steps if step.says.startswith("not ")]

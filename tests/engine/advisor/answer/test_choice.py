@@ -12,7 +12,7 @@ from whichgpu.engine.advisor.answer.choice import below_answer, chosen_over, pre
 from whichgpu.engine.advisor.losses import LossKind, first_by_evidence
 
 
-REASONS = {"unverified", "fallback", "guide_cards", "guide_counts", "evidence"}
+REASONS = {"unverified", "fallback", "larger", "evidence"}
 LOSSES = set(get_args(LossKind))
 WORKLOADS: dict[str, dict[str, Any]] = {
     "chat": {"task": "inference", "model_name": "llama-3.1-8b"},
@@ -116,6 +116,56 @@ def test_a_reason_is_a_rule_that_says_so(name: str, decided: dict[str, Decision]
             assert entry["sources"] == list(advisor.rules[entry["rule"]].sources)
             assert set(entry["facts"]) <= set(outcome.intake.facts) | set(other.missing)
             assert not set(entry["waits_for"]) & set(outcome.final.facts)
+
+
+@pytest.mark.parametrize(
+    ("facts", "reason", "words"),
+    [
+        (
+            {"task": "peft_finetuning", "model_name": "llama-3.2-3b", "org_type": "student"},
+            "larger",
+            "so much work is not stated",
+        ),
+        (
+            {"task": "inference", "model_family": "llm", "param_count_b": 20, "traffic_level": "low"},
+            "evidence",
+            "it joins more cards over PCIe",
+        ),
+    ],
+)
+def test_no_guides_word_is_the_reason_against_what_is_cheaper_and_faster(
+    facts: dict[str, Any], reason: str, words: str, decide: Callable[..., Decision], advisor: Advisor
+) -> None:
+    outcome = decide(facts).outcome
+    margin = 1 - outcome.objective.dominance_margin
+    found = [
+        entry
+        for entry in chosen_over(outcome, dict(advisor.rules), advisor.vocabulary)
+        if (entry["cost_ratio"] or 1) < margin and (entry["speed_ratio"] or 1) > 1 / margin
+    ]
+    assert not {"guide_cards", "guide_counts"} & {entry["reason"] for entry in found}
+    assert any(entry["reason"] == reason and words in entry["because"] for entry in found)
+
+
+def test_no_segment_is_paid_for_that_nobody_asked_for(decide: Callable[..., Decision]) -> None:
+    tuning = decide({"task": "peft_finetuning", "peft_method": "lora", "model_family": "llm", "param_count_b": 8})
+    speech = decide({"task": "inference", "model_name": "whisper-large-v3", "peak_qps": 2})
+    for decision in (tuning, speech):
+        outcome = decision.outcome
+        assert outcome.chosen is not None
+        cost, time = outcome.chosen.measures.cost, outcome.chosen.measures.time
+        vendor = outcome.chosen.ranked.plan.gpu.vendor
+        better = [
+            entry.ranked.plan.id
+            for entry in outcome.judged
+            if entry.ranked.plan.gpu.vendor == vendor
+            and entry.standing.tier[:2] == outcome.chosen.standing.tier[:2]
+            and entry.facts.get("plan.pcie_gpus", 0) == 0
+            and (entry.measures.usd_per_hour or 0) <= (outcome.chosen.measures.usd_per_hour or 0)
+            and (entry.measures.cost or cost) <= cost * 0.95
+            and (entry.measures.time or time) * 1.05 <= time
+        ]
+        assert better == []
 
 
 def test_production_pays_for_error_correction_and_says_what(decided: dict[str, Decision]) -> None:

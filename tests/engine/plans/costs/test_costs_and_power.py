@@ -12,7 +12,7 @@ from whichgpu.engine.plans.costs.constants import load_economics
 from whichgpu.engine.plans.costs.cost import cost_row, rental_duty
 from whichgpu.engine.plans.costs.hardware import Hardware, hardware_of
 from whichgpu.engine.plans.costs.offers import OfferIndex
-from whichgpu.engine.plans.costs.ownership import ownership_of
+from whichgpu.engine.plans.costs.ownership import ownership_of, planning_years
 from whichgpu.engine.plans.costs.power import at_desk, kwh_price, paid_power_w, plan_power_w, pue
 from whichgpu.engine.plans.costs.provenance import cost_grounds
 from whichgpu.engine.plans.costs.spending import count_owned, owned_gpus, spending_of
@@ -257,6 +257,25 @@ def test_where_owned_hardware_stands() -> None:
     assert not at_desk(hardware(RTX4090), 1, {"deployment_site": "datacenter"})
     assert at_desk(hardware(RTX4090), 8, {"deployment_site": "workstation"})
     assert not at_desk(hardware(H100), 1, {})
+
+
+def test_what_others_ask_at_any_hour_stands_in_a_rack() -> None:
+    service: Facts = {"task": "inference"}
+    assert not at_desk(hardware(RTX4090), 1, service)
+    assert at_desk(hardware(RTX4090), 1, {**service, "org_type": "small_team"})
+    assert at_desk(hardware(RTX4090), 1, {**service, "serving_mode": "batch"})
+    assert at_desk(hardware(RTX4090), 1, {**service, "deployment_site": "workstation"})
+    assert at_desk(hardware(RTX4090), 1, service, owned=True)
+    assert at_desk(hardware(RTX4090), 1, {"task": "peft_finetuning", "org_type": "enterprise"})
+
+
+def test_demand_that_may_not_last_is_planned_for_the_short_end_of_the_usual_horizon() -> None:
+    usual = ECONOMICS["horizon_years"]
+    assert planning_years({}, ECONOMICS) == (usual.value, False)
+    assert planning_years({"demand_predictable": True}, ECONOMICS) == (usual.value, False)
+    assert planning_years({"demand_predictable": False}, ECONOMICS) == (usual.low, False)
+    assert planning_years({"demand_predictable": False, "horizon_years": 4}, ECONOMICS) == (4, True)
+    assert planning_years({"demand_predictable": False, "project_months": 6}, ECONOMICS) == (0.5, True)
 
 
 def test_cards_that_are_there_stand_where_they_stand_however_many_are_used() -> None:
