@@ -112,10 +112,24 @@ class LazyGroup(click.Group):
         if name and not name.startswith("-") and self.get_command(ctx, name) is None:
             from whichgpu.engine.core import nearest_words  # noqa: PLC0415 - help and version need no engine.
 
-            nearest = nearest_words(name, COMMANDS)
+            nearest = _CALLED_SO.get(name) or nearest_words(name, COMMANDS)
             hint = f" Did you mean {' or '.join(nearest)}?" if nearest else ""
             raise click.UsageError(f"there is no command {name!r}.{hint}", ctx)
         return super().resolve_command(ctx, args)
+
+
+#: What other programs call such commands.
+_CALLED_SO = {
+    **dict.fromkeys(("explain", "trace"), ("why", "why-not")),
+    **dict.fromkeys(("plan", "run", "decide", "advise"), ("recommend", "ask")),
+    **dict.fromkeys(("compare", "whatif", "simulate"), ("what-if", "diff")),
+    **dict.fromkeys(("interview", "wizard", "chat", "start"), ("ask",)),
+    **dict.fromkeys(("validate", "check"), ("recommend", "audit", "rules lint")),
+    **dict.fromkeys(("list", "search"), ("gpus", "models", "prices", "facts")),
+    **dict.fromkeys(("export", "html", "pdf"), ("report",)),
+    **dict.fromkeys(("estimate", "memory", "vram"), ("size", "fit")),
+    **dict.fromkeys(("new", "template"), ("init",)),
+}
 
 
 def _version(ctx: click.Context, _param: click.Parameter, asked: bool) -> None:

@@ -89,9 +89,9 @@ def answer_to(fact: FactDef, line: str, advisor: Advisor) -> Reading:
     if value is None:
         raise InputError(Problem("no-answer", "that says nothing", fix="write unknown if you do not know"))
     for remark in workload.remarks:
-        if remark.nearest:  # More likely a slip than something else.
-            message = f"{text!r} is not a choice"
-            raise InputError(Problem("unknown-choice", message, nearest=remark.nearest, fix=f"or write {value}"))
+        if remark.nearest or remark.elsewhere:  # More likely a slip than something else.
+            message, near, ways = f"{text!r} is not a choice", remark.nearest, remark.elsewhere
+            raise InputError(Problem("unknown-choice", message, None, None, near, f"or write {value}", ways))
     return Reading(value, tuple(remark.message for remark in workload.remarks))
 
 

@@ -34,12 +34,12 @@ def alternative_blocks(decision: JsonObject, names: Names, *, everything: bool) 
         return []
     shown = others if everything else others[:SHOWN_ALTERNATIVES]
     best = decision["recommendation"]
-    timed = is_service(decision)
-    rows = ([_row(best, names, "the answer", timed=timed)] if best else []) + [
-        _row(plan, names, against(plan, best), timed=timed) for plan in shown
+    timed, runs = is_service(decision), bool(best and best["cost"].get("usd_per_run"))
+    rows = ([_row(best, names, "the answer", timed=timed, runs=runs)] if best else []) + [
+        _row(plan, names, against(plan, best), timed=timed, runs=runs) for plan in shown
     ]
     timing = ("Answer in",) if timed else ()
-    headers = ("Plan", "Memory per GPU", "Speed", *timing, "Per hour", "Score", "vs. the answer")
+    headers = ("Plan", "Memory per GPU", "The run" if runs else "Speed", *timing, "Per hour", "Score", "vs. the answer")
     figures = frozenset(range(1, len(headers) - 1))
     blocks: list[Block] = [Heading("Alternatives"), Table(headers, tuple(rows), figures)]
     if len(shown) < len(others):
@@ -47,17 +47,21 @@ def alternative_blocks(decision: JsonObject, names: Names, *, everything: bool) 
     return blocks
 
 
-def _row(plan: JsonObject, names: Names, beside: str, *, timed: bool) -> tuple[str, ...]:
+def _row(plan: JsonObject, names: Names, beside: str, *, timed: bool, runs: bool) -> tuple[str, ...]:
     memory = plan["memory"]
     used = "unknown" if memory is None else f"{size(memory['per_gpu_gb'])} of {gb(memory['available_per_gpu_gb'])}"
     cost = plan["cost"]
     latency = plan["speed"].get("latency_ms")
     timing = ("unknown" if latency is None else milliseconds(latency),) if timed else ()
+    speed = headline_speed(plan["speed"])
+    if runs:
+        length = plan["speed"].get("hours")
+        speed = f"{number(length)} h, {usd(cost.get('usd_per_run'))}" if length else "unknown"
     score = "" if plan["score"] is None else number(round(plan["score"], 2))
     return (
         short_name(plan, names),
         used,
-        headline_speed(plan["speed"]),
+        speed,
         *timing,
         usd(cost["usd_per_hour"]),
         score,

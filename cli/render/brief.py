@@ -152,10 +152,16 @@ def _others(decision: JsonObject, plan: JsonObject, names: Names, most: int) -> 
             continue
         said.add(name)
         words = [against(other, plan), standing_words(other, names) or "ranked lower by the evidence"]
-        price = other["cost"]["usd_per_hour"]
-        hour = f" at {usd(price)} an hour" if price is not None else ""
-        items.append(Item(f"{name}{hour}: {'; '.join(word for word in words if word)}."))
+        items.append(Item(f"{name}{_its_price(other['cost'])}: {'; '.join(word for word in words if word)}."))
     return _section("Alternatives", items, most, "alternatives")
+
+
+def _its_price(cost: JsonObject) -> str:
+    """By what a plan costs, as far as it is known: a run before an hour of it."""
+    hour, run = cost["usd_per_hour"], cost.get("usd_per_run")
+    if hour is None:
+        return ""
+    return f" at {usd(run)} for the run ({usd(hour)} an hour)" if run else f" at {usd(hour)} an hour"
 
 
 def _trade_offs(decision: JsonObject, most: int) -> list[Block]:

@@ -42,8 +42,8 @@ def comparison_blocks(
         (phrases.label(c.what), phrases.value(c.what, c.before), phrases.value(c.what, c.after)) for c in found.facts
     ]
     blocks += _table("Facts", facts, sides)
-    rules = [(f"{change.rule} ({change.where})", change.before, change.after) for change in found.rules]
-    blocks += _table("Rules that do something else", rules[:most], sides, more=len(rules) - len(rules[:most]))
+    rules = [Item(f"{c.rule} ({c.where}): {c.before}; {after}: {c.after}") for c in found.rules]
+    blocks += _bullets(f"Rules that do something else ({before}; {after})", rules, most)
     blocks += _fired(found, sides)
     rejected = [(names.gpu(c.what), c.before or "not rejected", c.after or "not rejected") for c in found.rejected]
     blocks += _table("Rejected GPUs", rejected[:most], sides, more=len(rejected) - len(rejected[:most]))
@@ -99,6 +99,14 @@ def _causes(found: Comparison, most: int | None) -> list[Block]:
     if len(kept) < len(items):
         kept.append(Item(f"and {len(items) - len(kept)} more; --all shows them"))
     return [Heading("What is behind it"), Bullets(tuple(kept))]
+
+
+def _bullets(title: str, items: Sequence[Item], most: int | None) -> list[Block]:
+    if not items:
+        return []
+    left = len(items) - len(items[:most])
+    more = [Item(f"and {left} more; --all shows them")] if left else []
+    return [Heading(title), Bullets((*items[:most], *more))]
 
 
 def _table(title: str, rows: Sequence[tuple[str, str, str]], sides: tuple[str, str], *, more: int = 0) -> list[Block]:

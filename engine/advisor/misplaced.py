@@ -17,6 +17,8 @@ from whichgpu.engine.rules import FactDef, Vocabulary, conditions_of, evaluate, 
 _SAYS_LITTLE = frozenset(
     ("yes", "no", "true", "false", "on", "off", "none", "other", "unknown", "any", "all", "auto", "default", "latest")
 )
+#: Facts that the interview asks of its own accord.
+_ASKED = frozenset(("always", "if_it_matters"))
 #: More ways than this are no help.
 _MOST_WAYS = 3
 #: So many choices are listed with a fact.
@@ -70,9 +72,8 @@ def taken_as_other(
     if remark.code != "unknown-choice" or not isinstance(written, str):
         return remark
     ways = stated_otherwise(written, fact, vocabulary, knowledge)
-    return (
-        replace(remark, message=f"{remark.message}; what it says is stated as {'; or '.join(ways)}") if ways else remark
-    )
+    says = f"; what it says is stated as {'; or '.join(ways)}" if ways else ""
+    return replace(remark, message=remark.message + says, elsewhere=ways)
 
 
 def not_offered(fact: FactDef, value: Value, place: Place | None, knowledge: Knowledge) -> tuple[Problem, ...]:
@@ -125,14 +126,19 @@ def _said(values: Iterable[tuple[str, str]]) -> str:
 
 def _as_values(word: str, fact: FactDef, vocabulary: Vocabulary) -> Iterator[str]:
     """The word as a value of other facts, or as what people call such a fact."""
-    pairs = vocabulary.facts_of_choice(word)
-    for name, choice in sorted(pairs, key=lambda pair: vocabulary.facts[pair[0]].topic != fact.topic):
+
+    def place(pair: tuple[str, str]) -> tuple[bool, bool]:
+        """Facts about the same thing first, then those that people are asked for."""
+        other = vocabulary.facts[pair[0]]
+        return other.topic != fact.topic, other.askable not in _ASKED
+
+    for name, choice in sorted(vocabulary.facts_of_choice(word), key=place):
         if name != fact.name and fold(word) not in _SAYS_LITTLE:
             yield f"{name}: {choice}{_beside(vocabulary.facts[name], fact, vocabulary)}"
     for other in vocabulary.looked_for(word):
         if other.name != fact.name:
             choices = [choice for choice in other.choices if choice not in _SAYS_LITTLE]
-            values = f": {' or '.join(choices)}" if 0 < len(choices) <= _MOST_CHOICES else ""
+            values = f": {' or '.join(choices)}" if 0 < len(choices) <= _MOST_CHOICES else f" ({other.label})"
             yield f"{other.name}{values}{_beside(other, fact, vocabulary)}"
 
 

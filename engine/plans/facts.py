@@ -110,7 +110,7 @@ def _joins(found: Found, links: LinkTable, machines: Ints, joined: Ints) -> dict
         "plan.gpus_per_node": _whole(inside),
         "plan.link": link,
         "plan.pcie_gpus": _whole(np.where((inside > 1) & slow, count, 0)),
-        "plan.node_link": links.node_link_of(which, count),
+        "plan.node_link": links.node_link_of(which, joined),
         "plan.tensor_parallel": _whole(layouts.tensor),
         "plan.pipeline_parallel": _whole(layouts.pipeline),
         "plan.data_parallel": _whole(layouts.data),

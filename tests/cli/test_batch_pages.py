@@ -52,3 +52,21 @@ def test_a_total_of_a_service_is_refused_with_a_fix(whichgpu: Whichgpu) -> None:
     said = whichgpu("recommend", *stated((*CALLS[:3], "serving_mode=interactive")))
     assert said.code == 1
     assert "write serving_mode batch, or peak_qps" in " ".join(said.out.split())
+
+
+def test_alternatives_are_told_by_their_runs(whichgpu: Whichgpu) -> None:
+    job = ("task=inference", "model_name=llama-3.1-8b", "requests_total=10M", "objective=cheapest", "deadline=20 h")
+    brief = " ".join(whichgpu("recommend", *stated(job)).out.split())
+    assert re.search(r"- \d+ x [^:]* at \$[\d,.]+ for the run \(\$[\d.,]+ an hour\): ", brief)
+    table = whichgpu("recommend", *stated(job), "--show", "alternatives").out
+    assert re.search(r"The run +Per hour +Score", table)
+    assert re.search(r"[\d.]+ h, \$\d+", table)
+
+
+def test_replicas_of_one_gpu_need_no_link_however_many(whichgpu: Whichgpu) -> None:
+    job = ("task=inference", "model_name=llama-3.1-8b", "requests_total=100M", "objective=cheapest", "deadline=2 days")
+    line = whichgpu("recommend", *stated(job), "--format", "json").out
+    plan = json.loads(line)["recommendation"]
+    assert plan["count"] > 8
+    assert plan["parallelism"]["data"] == plan["count"]
+    assert plan["node_link"] in (None, "none")

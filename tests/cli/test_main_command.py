@@ -112,3 +112,12 @@ def test_every_problem_is_reported(whichgpu: Whichgpu, monkeypatch: pytest.Monke
     ran = whichgpu("gpus")
     assert ran.code == exits.WRONG_INPUT
     assert ran.err.splitlines() == ["2 errors:", "one thing", "  did you mean this?", "another", "  fix: so"]
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"), [("explain", "why or why-not"), ("plan", "recommend or ask"), ("recomend", "recommend")]
+)
+def test_a_command_of_another_program_is_pointed_to_its_like(whichgpu: Whichgpu, written: str, meant: str) -> None:
+    ran = whichgpu(written)
+    assert ran.code == 2
+    assert f"Did you mean {meant}?" in ran.err

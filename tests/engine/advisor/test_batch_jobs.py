@@ -104,7 +104,9 @@ def test_a_job_that_the_budget_pays_around_the_clock_is_verified(decide: Decide)
     ("more", "rule"),
     [
         ({"serving_mode": "interactive"}, "a-service-has-no-total"),
-        ({"peak_qps": 5, "deadline_hours": 48}, "requests-come-before-the-deadline"),
+        ({"peak_qps": 5}, "requests-of-a-batch-have-no-rate"),
+        ({"requests_total": None, "audio_hours_total": 100}, "hours-of-sound-are-of-speech"),
+        ({"requests_total": None, "video_hours_total": 100}, "hours-of-video-are-of-image-networks"),
     ],
 )
 def test_what_cannot_hold_together_is_told(decide: Decide, more: dict[str, Any], rule: str) -> None:

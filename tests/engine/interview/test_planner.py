@@ -83,7 +83,7 @@ def test_what_moved_no_plan_is_tried_again_once_another_fact_is_known(advisor: A
         "param_count_b": None,
         "model_family": None,
         "deployment_site": None,
-        "serving_mode": "batch",
+        "serving_mode": "interactive",
         "utilization_pct": 60.0,
         "project_months": None,
         "horizon_years": 1.0,
