@@ -13,12 +13,13 @@ from whichgpu.engine.core import Facts, number
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
 from whichgpu.engine.plans.costs.hardware import Hardware, choose, hardware_rows
 from whichgpu.engine.plans.costs.model import Cost
+from whichgpu.engine.plans.costs.monthly import monthly
 from whichgpu.engine.plans.costs.offers import OfferIndex
 from whichgpu.engine.plans.costs.ownership import owning_rates, planning_years
 from whichgpu.engine.plans.costs.power import at_desk, paid_power_w, plan_power_w
 from whichgpu.engine.plans.costs.purchase import gpus_usd, on_boards, purchase_usd, quoted_for
 from whichgpu.engine.plans.costs.rental_table import RentalTable
-from whichgpu.engine.plans.costs.spending import Spending, count_owned, quoted_rate, within_budget
+from whichgpu.engine.plans.costs.spending import Spending, count_owned, quoted_rate
 from whichgpu.engine.plans.costs.usage import busy_hours
 from whichgpu.engine.sizing import Bools, Floats, GpuTable, Ints
 
@@ -127,7 +128,7 @@ def cost_columns(
     # What is rented for a run is paid for while it is set up.
     rented = (origin == OFFER) | (origin == QUOTE)
     per_run = worked * (run + np.where(rented, constants["run_setup_hours"].value, 0.0))
-    month, hours_kept = _monthly(per_hour, origin, counts, spending, constants, per_run)
+    month, hours_kept = monthly(per_hour, per_run, counts, spending, constants, rented, origin == PURCHASE)
     return CostColumns(
         usd_per_hour=per_hour,
         usd_per_month=month,
@@ -156,30 +157,6 @@ def _of_renting(rentals: RentalTable, rental: Ints, origin: Ints) -> dict[str, A
         "rental": rental,
         "rentals": rentals,
     }
-
-
-def _monthly(
-    usd_per_hour: Floats,
-    origin: Ints,
-    counts: Ints,
-    spending: Spending,
-    constants: EconomicsConstants,
-    usd_per_run: Floats,
-) -> tuple[Floats, Floats]:
-    """What a month costs, and the hours of it that a budget pays for, NaN where that is no matter.
-
-    What is bought costs a whole month; what is rented, the hours of it in which it is kept: those that are stated, the
-    runs that come regularly, or what a budget pays for.
-    """
-    duty = 1.0 if spending.always_paid else rental_duty(spending.facts, counts, constants)
-    bought, rented = origin == PURCHASE, (origin == OFFER) | (origin == QUOTE)
-    whole: Floats = usd_per_hour * constants["hours_per_month"].value * np.where(bought, 1.0, duty)
-    paid, hours_kept = within_budget(spending, usd_per_hour, whole, usd_per_run, rented)
-    if not (spending.always_paid and spending.runs_per_year):
-        return paid, hours_kept
-    by_runs = np.where(bought, np.nan, np.minimum(whole, usd_per_run * spending.runs_per_year / 12))
-    known = ~np.isnan(by_runs)
-    return np.where(known, by_runs, paid), np.where(known, np.nan, hours_kept)
 
 
 def _per_pieces(pieces: float, usd_per_hour: Floats, per_s: Floats | float) -> Floats:
@@ -256,14 +233,6 @@ def cost_row(
         samples_per_s=np.nan if samples_per_s is None else samples_per_s,
         hours=np.nan if hours is None else hours,
     )
-
-
-def rental_duty(facts: Facts, count: Any, constants: EconomicsConstants) -> Any:
-    """Share of the month that is paid for, 0 to 1: what is known of the hours, else all of it."""
-    if facts.get("always_on") is True:
-        return 1.0
-    hours = busy_hours(facts, count, constants)
-    return 1.0 if hours is None else hours / constants["hours_per_year"].value
 
 
 def _rows(hardware: Hardware, rows: Ints) -> Hardware:

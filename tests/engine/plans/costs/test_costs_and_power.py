@@ -9,8 +9,9 @@ from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.catalogue.model import Gpu, Offer
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.plans.costs.constants import load_economics
-from whichgpu.engine.plans.costs.cost import cost_row, rental_duty
+from whichgpu.engine.plans.costs.cost import cost_row
 from whichgpu.engine.plans.costs.hardware import Hardware, hardware_of
+from whichgpu.engine.plans.costs.monthly import rental_duty
 from whichgpu.engine.plans.costs.offers import OfferIndex
 from whichgpu.engine.plans.costs.ownership import ownership_of, planning_years
 from whichgpu.engine.plans.costs.power import at_desk, kwh_price, paid_power_w, plan_power_w, pue
