@@ -144,6 +144,9 @@ class ModelSpec(FrozenModel):
     sliding_window: int | None = None
     full_attention_layers: int | None = None  # layers whose KV grows with the whole context
     sliding_layers: int | None = None  # layers whose KV stops at the window
+    full_kv_heads: int | None = None  # heads of keys where the whole context is attended, if they differ there
+    full_head_dim: int | None = None  # width of a head there
+    kv_shared_layers: int = 0  # layers that read what earlier ones cached, and keep nothing themselves
     linear_layers: int | None = None  # layers with a fixed state (Mamba, linear attention)
     concatenates_cache: bool = False  # its own code joins old and new keys and values into a new cache at each step
     joins_layers: bool = False  # its own code joins the caches of a prompt's layers into one tensor, layer by layer
