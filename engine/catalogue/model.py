@@ -169,6 +169,7 @@ class ModelSpec(FrozenModel):
     frames: int | None = None  # of the clip that a video model was made for
     denoising_steps: int | None = None  # diffusion: as its authors' pipeline takes by default
     guidance_passes: int | None = None  # diffusion: evaluations a step; 1 where guidance is distilled into the weights
+    pictures_read: int = 0  # diffusion: given pictures whose tokens the denoiser reads beside those it makes
     components_b: dict[str, float] = field(default_factory=dict)  # transformer, text_encoder, vae; language, vision
     latent: Latent | None = None  # diffusion
     embedding_dim: int | None = None  # of the vectors that an encoder gives

@@ -120,10 +120,10 @@ def fetched_gb(job: Job) -> float:
 
 
 def tokens_of(job: Job, generator: Generator) -> float:
-    """Tokens that the denoiser sees for one sample: patches of the latent frames, and the prompt."""
-    frames = 1.0
+    """Tokens that the denoiser sees for one sample: patches of latent frames and of given pictures, and the prompt."""
+    frames = 1.0 + (job.model.pictures_read if job.model else 0)
     if job.family == "diffusion_video":
-        frames = 1.0 + (job.frames - 1) / generator.frames_per_latent
+        frames += (job.frames - 1) / generator.frames_per_latent
     beside = generator.traced.text_tokens if generator.traced else sizing_constants().diffusion.text_tokens.value
     return frames * _pixels(job) / generator.patch_px**2 + beside
 

@@ -148,6 +148,19 @@ def test_matrices_that_stream_their_weights_keep_their_inputs():
     assert kept(LORA, cpu_offload=True) == pytest.approx(kept(LORA))
 
 
+@pytest.mark.parametrize("trainer", ["ai-toolkit", "diffusion-pipe", "diffsynth-studio", "musubi-tuner", "flymyai"])
+def test_trainers_of_generators_recompute_where_nothing_is_said(trainer):
+    said = estimate(FLUX, **LORA, gradient_checkpointing="full", lora_rank=16, batch_size_per_gpu=1)
+    found = estimate(FLUX, **LORA, training_framework=trainer, lora_rank=16, batch_size_per_gpu=1)
+    assert found.breakdown["activations"] == pytest.approx(said.breakdown["activations"])
+
+
+def test_an_editing_model_reads_the_given_picture_too():
+    edits = replace(FLUX, pictures_read=1)
+    plain, given = (estimate(m, **LORA).breakdown["activations"] for m in (FLUX, edits))
+    assert 1.5 < given / plain < 2  # Of its tokens only those of the prompt are not doubled.
+
+
 def test_selective_checkpointing_lies_between():
     sizes = [
         estimate(FLUX, **LORA, gradient_checkpointing=setting).breakdown["activations"]
