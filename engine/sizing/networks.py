@@ -49,7 +49,7 @@ _TRACED = TermKind(
     "activations",
     "images x pixels x numbers kept of each x bytes",
     ("images", "network", "pixels", "kept_per_pixel"),
-    "the network as modules, traced without a GPU (benchmarks/lab/yolos.py)",
+    "the network as modules, traced without a GPU (benchmarks/lab: yolos.py, classifiers.py)",
 )
 _ATTENDED = TermKind(
     "activations",
@@ -145,11 +145,17 @@ def _composed_maps(job: Job, images: Ints, size: float) -> PartColumn | None:
 
 def _traced_maps(job: Job, images: Ints, size: float) -> PartColumn | None:
     """Maps of a network that was traced as a whole."""
-    each = job.model.kept_per_pixel if job.model is not None else None
-    if each is None or job.model is None:
+    model = job.model
+    each = model.kept_per_pixel if model is not None else None
+    if each is None or model is None:
         return None
+    if job.recipe == "mixed" and model.kept_per_pixel_mixed is not None:
+        each = model.kept_per_pixel_mixed
+    if model.kept_classes and job.classes:  # Losses are in 32 bits whatever comes before.
+        more = sizing_constants().vision.parts.class_maps.value * (job.classes - model.kept_classes)
+        each += more * (1.0 if job.recipe == "fp32" else 2.0)
     pixels = _largest_pixels(job)
-    return PartColumn(_TRACED, images * pixels * each * size / 1e9, (images, job.model.name, pixels, each))
+    return PartColumn(_TRACED, images * pixels * each * size / 1e9, (images, model.name, pixels, each))
 
 
 def _attended_maps(job: Job, params_b: float, images: Ints, size: float) -> PartColumn | None:

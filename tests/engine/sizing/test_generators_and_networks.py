@@ -333,3 +333,18 @@ def test_a_network_that_was_traced_keeps_so_much_of_each_pixel():
     assert largest.breakdown["activations"] == pytest.approx(narrow.breakdown["activations"] * (800 / 640) ** 2)
     by_law = estimate(replace(spec, kept_per_pixel=None), **stated, compute_precision="fp16")
     assert by_law.breakdown["activations"] < 0.8 * narrow.breakdown["activations"]
+
+
+def test_a_traced_network_keeps_more_under_autocast_and_for_more_classes():
+    facts = {"task": "full_finetuning", "model_family": "vision", "batch_size_per_gpu": 2, "image_px": 512}
+    spec = ModelSpec(
+        id="seg", name="seg", kind="vision", params_b=0.014, gmacs_per_image=16.0, resolution_px=512,
+        kept_per_pixel=498.4, kept_per_pixel_mixed=620.0, kept_classes=19,
+    )  # fmt: skip
+
+    def maps(**more: object) -> float:
+        return estimate(spec, **facts, **more).breakdown["activations"]
+
+    assert maps(compute_precision="fp32") == pytest.approx(2 * 512**2 * 498.4 * 4 / 1e9)
+    assert maps() == pytest.approx(2 * 512**2 * 620.0 * 2 / 1e9)
+    assert maps(classes=150) - maps() == pytest.approx(2 * 512**2 * 131 * 2 * 2 * 2 / 1e9)
