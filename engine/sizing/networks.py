@@ -291,6 +291,16 @@ def _heard_maps(job: Job, params_b: float, clips: Ints) -> PartColumn:
     return PartColumn(_HEARD, (kept + logits) / 1e9, (*settings, job.checkpointing))
 
 
+def _copies(job: Job, maps: FeatureMaps) -> float:
+    """Copies of its layers' outputs that training keeps."""
+    vision = sizing_constants().vision
+    if maps.macts:
+        return vision.kept_per_output.value
+    name = job.model.id.lower() if job.model is not None else ""
+    families = (found for start, found in vision.kept_per_activation_of.items() if name.startswith(start))
+    return next(families, vision.kept_per_activation).value
+
+
 def _training_activation(job: Job, params_b: float, batch: Ints) -> PartColumn:
     constants = sizing_constants()
     if job.family == "vision":
@@ -302,8 +312,8 @@ def _training_activation(job: Job, params_b: float, batch: Ints) -> PartColumn:
         attended = _attended_maps(job, params_b, batch, share)
         if attended is not None:
             return attended
-        maps, vision = feature_maps(job), constants.vision
-        copies = (vision.kept_per_output if maps.macts else vision.kept_per_activation).value
+        maps = feature_maps(job)
+        copies = _copies(job, maps)
         if job.checkpointing != "none":
             copies *= 0.4
         return maps.part(batch, job.image_px, copies, size)

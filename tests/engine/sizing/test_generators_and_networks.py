@@ -322,7 +322,7 @@ def test_a_network_that_trains_at_many_sizes_takes_what_the_largest_pictures_tak
 def test_a_network_that_was_traced_keeps_so_much_of_each_pixel():
     facts = {"task": "full_finetuning", "model_family": "vision", "batch_size_per_gpu": 16, "image_px": 640}
     spec = ModelSpec(
-        id="yolo", name="yolo", kind="detection", params_b=0.0465, gmacs_per_image=54.55, resolution_px=640,
+        id="net", name="net", kind="detection", params_b=0.0465, gmacs_per_image=54.55, resolution_px=640,
         kept_per_pixel=563.0,
     )  # fmt: skip
     stated = {"image_short_px": 640, **facts}
@@ -348,3 +348,10 @@ def test_a_traced_network_keeps_more_under_autocast_and_for_more_classes():
     assert maps(compute_precision="fp32") == pytest.approx(2 * 512**2 * 498.4 * 4 / 1e9)
     assert maps() == pytest.approx(2 * 512**2 * 620.0 * 2 / 1e9)
     assert maps(classes=150) - maps() == pytest.approx(2 * 512**2 * 131 * 2 * 2 * 2 / 1e9)
+
+
+def test_a_detector_of_a_traced_family_keeps_what_the_family_does():
+    facts = {"task": "full_finetuning", "model_family": "vision", "batch_size_per_gpu": 16, "image_px": 640}
+    other = vision("net", 0.02, 51.0, 640, "detection")
+    ratio = [estimate(replace(other, id=name), **facts).breakdown["activations"] for name in ("yolov9c", "net")]
+    assert ratio[0] / ratio[1] == pytest.approx(3.85 / 2.5)
