@@ -152,6 +152,14 @@ def test_layers_that_attend_everything_have_heads_of_their_own_and_some_keep_not
     assert estimate(half, **facts).breakdown["kv_cache"] == pytest.approx(cache / 2)
 
 
+def test_each_beam_has_a_cache_of_its_own_where_none_is_shared():
+    facts = {"context_tokens": 2048, "concurrency": 1, "beams": 5}
+    plain = estimate(LLAMA_8B, **{**facts, "beams": 1}, serving_engine="transformers").breakdown["kv_cache"]
+    assert estimate(LLAMA_8B, **facts, serving_engine="transformers").breakdown["kv_cache"] == pytest.approx(5 * plain)
+    one = estimate(LLAMA_8B, **{**facts, "beams": 1}, serving_engine="vllm").breakdown["kv_cache"]
+    assert estimate(LLAMA_8B, **facts, serving_engine="vllm").breakdown["kv_cache"] == one
+
+
 def test_a_window_without_layer_counts_holds_for_all_layers():
     windowed = dense(
         "m", layers=32, hidden=4096, heads=32, kv_heads=8, intermediate=14336, vocab=32000, sliding_window=4096
