@@ -155,6 +155,19 @@ def test_trainers_of_generators_recompute_where_nothing_is_said(trainer):
     assert found.breakdown["activations"] == pytest.approx(said.breakdown["activations"])
 
 
+def test_blocks_that_wait_leave_the_others_the_one_that_computes_and_the_next():
+    flux = replace(FLUX, layers=57)
+    served = {"task": "inference", "encoders_cached": True, "concurrency": 1}
+    whole = estimate(flux, **served, cpu_offload=True).breakdown["weights"]
+    swapped = estimate(flux, **served, blocks_offloaded=20).breakdown["weights"]
+    assert swapped == pytest.approx(whole * (57 - 20 + 2) / 57)
+    plain = estimate(flux, **LORA).breakdown["weights"]
+    trained = estimate(flux, **LORA, blocks_offloaded=20).breakdown["weights"]
+    assert trained == pytest.approx(plain * (57 - 20 + 2) / 57)
+    every = estimate(flux, **LORA, cpu_offload=True).breakdown["weights"]
+    assert estimate(flux, **LORA, blocks_offloaded=57).breakdown["weights"] == pytest.approx(every)
+
+
 def test_an_editing_model_reads_the_given_picture_too():
     edits = replace(FLUX, pictures_read=1)
     plain, given = (estimate(m, **LORA).breakdown["activations"] for m in (FLUX, edits))
