@@ -34,7 +34,7 @@ def precision_of(facts: dict[str, Any], task: str) -> Line:
         if weights:
             line["weight_precision"] = weights
         if facts.get("kv_cache_dtype"):
-            named = (kind for kind in ("fp8", "int8") if kind in facts["kv_cache_dtype"])
+            named = (kind for kind in ("fp8", "int8", "q8_0", "q4_0") if kind in facts["kv_cache_dtype"])
             line["kv_cache_precision"] = next(named, "fp16")
         return line
     detail = str(facts.get("task_detail") or "").lower()
@@ -83,6 +83,7 @@ def _weights(told: str) -> str | None:
         ("8bit", "int8"),
         ("8-bit", "int8"),
         ("q4_k_m", "q4_k_m"),
+        ("q8_0", "q8_0"),
         ("int4", "int4"),
         ("4-bit", "nf4"),
         ("4bit", "nf4"),

@@ -26,6 +26,14 @@ _FRAMEWORKS = (
     ("verl", "verl"),
     ("finetrainers", "finetrainers"),
     ("simpletuner", "simpletuner"),
+    ("ai-toolkit", "ai-toolkit"),
+    ("diffusion-pipe", "diffusion-pipe"),
+    ("diffsynth", "diffsynth-studio"),
+    ("musubi", "musubi-tuner"),
+    ("sd-scripts", "sd-scripts"),
+    ("kohya", "sd-scripts"),
+    ("onetrainer", "onetrainer"),
+    ("flymyai", "flymyai"),
     ("diffusers", "diffusers"),
     ("llama-factory", "llama-factory"),
     # Its supervised trainer is as the libraries below were when runs were published: the loss in chunks is of 2026.
@@ -98,6 +106,9 @@ def offload_of(facts: dict[str, Any], name: str) -> Line:
         return {"cpu_offload": True}
     if told.startswith("optimizer and gradients") and not facts.get("parallelism"):
         return {"cpu_offload": True, "sharding": "zero2"}  # Weights stay: an optimiser of torchao's kind.
+    blocks = re.search(r"(\d+) blocks\b", told)
+    if blocks:
+        return {"cpu_offload": True, "blocks_offloaded": int(blocks.group(1))}
     if told.startswith(("cpu", "fsdp cpu", "optimizer", "block swap", "offload_model")):
         return {"cpu_offload": True}
     return {"activation_offload": True} if told.startswith("activations") else {}

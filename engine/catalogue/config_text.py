@@ -118,6 +118,9 @@ def _spec(reader: ConfigReader, identity: str, *, multimodal: bool) -> ModelSpec
         sliding_window=spread.window,
         full_attention_layers=spread.full,
         sliding_layers=spread.sliding,
+        full_kv_heads=reader.maybe("num_global_key_value_heads") if spread.full is not None else None,
+        full_head_dim=reader.maybe("global_head_dim") if spread.full is not None else None,  # Gemma 4
+        kv_shared_layers=reader.maybe("num_kv_shared_layers") or 0,
         linear_layers=spread.linear,
         concatenates_cache=kind in JOINS_CACHES,
         joins_layers=_joins_layers(reader, kind),

@@ -144,6 +144,9 @@ class ModelSpec(FrozenModel):
     sliding_window: int | None = None
     full_attention_layers: int | None = None  # layers whose KV grows with the whole context
     sliding_layers: int | None = None  # layers whose KV stops at the window
+    full_kv_heads: int | None = None  # heads of keys where the whole context is attended, if they differ there
+    full_head_dim: int | None = None  # width of a head there
+    kv_shared_layers: int = 0  # layers that read what earlier ones cached, and keep nothing themselves
     linear_layers: int | None = None  # layers with a fixed state (Mamba, linear attention)
     concatenates_cache: bool = False  # its own code joins old and new keys and values into a new cache at each step
     joins_layers: bool = False  # its own code joins the caches of a prompt's layers into one tensor, layer by layer
@@ -160,12 +163,15 @@ class ModelSpec(FrozenModel):
     gmacs_per_image: float | None = None
     macts_per_image: float | None = None  # millions of numbers that its layers give for an image of ``resolution_px``
     kept_per_pixel: float | None = None  # numbers that training keeps of a pixel at its peak, as traced
+    kept_classes: int = 0  # classes of a pixel that the traced network told apart, whose scores are in these numbers
+    kept_per_pixel_mixed: float | None = None  # the same under autocast, which keeps norms and scores in 32 bits too
     gflops_per_step: float | None = None  # diffusion: one denoising step of one image or clip
     resolution_px: int | None = None
     trains_px_above: int = 0  # pixels of an edge by which the largest pictures of its training exceed the stated size
     frames: int | None = None  # of the clip that a video model was made for
     denoising_steps: int | None = None  # diffusion: as its authors' pipeline takes by default
     guidance_passes: int | None = None  # diffusion: evaluations a step; 1 where guidance is distilled into the weights
+    pictures_read: int = 0  # diffusion: given pictures whose tokens the denoiser reads beside those it makes
     components_b: dict[str, float] = field(default_factory=dict)  # transformer, text_encoder, vae; language, vision
     latent: Latent | None = None  # diffusion
     embedding_dim: int | None = None  # of the vectors that an encoder gives

@@ -147,6 +147,7 @@ def spelling(name: str) -> Spelling:
     text = re.sub(r"(?<=\d)_(?=\d)", ".", text)
     text = re.sub(r"(?<=\d) +(?=[bm]\b)", "", text)
     text = re.sub(r"\bv(?=\d)", "v ", text)
+    text = re.sub(r"\+(?![\w+])", " plus", text)  # "Command R+" is not Command R.
     return Spelling(tuple(_WORD.findall(text)), precision)
 
 

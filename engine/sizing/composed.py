@@ -28,23 +28,28 @@ _TORCHVISION = re.compile(r"resnet|resnext")
 _CLASSIFIER = re.compile(r"(?:resnet|resnext)[-_ ]?\d+(?:[-_ ]?\d+x\d+d)?")
 _DEEP = 50  # From this depth on blocks are bottlenecks.
 _BLOCKS = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3), 101: (3, 4, 23, 3), 152: (3, 8, 36, 3)}
+#: Heads that are mmdetection's FCOSHead, ATSSHead or made of their towers: mmdet/models/dense_heads.
+_TOWERS = r"(?<![a-z])(?:fcos|atss|paa|gfl|vfnet|autoassign|condinst|boxinst)"
 _HEADS = (
     ("panoptic", r"panoptic"),
-    ("cascade", r"cascade"),
+    ("cascade", r"cascade|(?<![a-z])htc|roi[-_ ]?trans"),
+    ("semantic-fused", r"(?<![a-z])htc"),
     ("keypoint", r"keypoint"),
-    ("mask", r"mask|panoptic"),
-    ("box", r"r-?cnn|panoptic"),
-    ("retinanet", r"retinanet"),
-    ("towers-normed", r"(?<![a-z])fcos|(?<![a-z])atss"),
+    ("mask", r"mask|panoptic|(?<![a-z])htc|point-?rend"),
+    ("box", r"r-?cnn|panoptic|(?<![a-z])htc|point-?rend|roi[-_ ]?trans"),
+    ("retinanet", r"retinanet|free-?anchor|(?<![a-z])fsaf|(?<![a-z])fovea"),
+    ("towers-normed", _TOWERS),
     ("rpn", r"(?<![a-z])rpn"),
     ("deeplabv3", r"deeplab"),
     ("pspnet", r"pspnet"),
     ("fcn", r"(?<![a-z])fcn"),
     ("upernet", r"upernet"),
 )
+#: Over a pyramid, and over a backbone whose last stages are dilated.
+_USUAL = (("towers-normed", r"(?<![a-z])fpn"), ("pspnet", r"(?<![a-z])d(?:8|16)(?![0-9])"))
 #: The first Faster R-CNN: the convolutions of VGG-16, whose two wide layers run on every region.
 _VGG = re.compile(r"(?<![a-z])vgg[-_ ]?16(?![0-9])")
-_DENSE = frozenset({"deeplabv3", "pspnet", "fcn", "upernet"})
+_DENSE = frozenset({"deeplabv3", "deeplabv3plus", "pspnet", "fcn", "upernet"})
 
 
 class Composed(Struct, frozen=True):
@@ -111,7 +116,7 @@ def composed_network(name: str) -> Composed | None:
     if _VGG.search(name_lower) and re.search(r"r-?cnn", name_lower):
         return _over_vgg(name)
     backbone = _BACKBONE.search(name_lower)
-    heads = [head for head, pattern in _HEADS if re.search(pattern, name_lower)]
+    heads = _heads_of(name_lower)
     found = _backbone_of(name_lower)
     if backbone is None or not heads or found is None:
         return None
@@ -119,12 +124,6 @@ def composed_network(name: str) -> Composed | None:
     parts = sizing_constants().vision.parts
     dense = bool(_DENSE & set(heads))
     layout = "c4" if "c4" in name_lower else "dc5" if "dc5" in name_lower else "dense" if dense else "fpn"
-    if "deeplabv3" in heads and re.search(r"\+|plus", name_lower):
-        heads[heads.index("deeplabv3")] = "deeplabv3plus"
-    if "retinanet" in heads and not (_DETECTRON.search(name_lower) or _TORCHVISION.search(name_lower)):
-        heads[heads.index("retinanet")] = "retinanet-fused"
-    if {"cascade", "mask"} <= set(heads) and not _DETECTRON.search(name_lower):
-        heads += ["mask"] * 2  # One for each stage of boxes; detectron2 has one for all.
     if layout == "fpn" and {"retinanet", "retinanet-fused", "towers-normed"} & set(heads):
         layout = "fpn-coarse"
     if layout == "fpn" and built.trained_norms and _DETECTRON.search(name_lower):  # Then the heads have norms too.
@@ -158,6 +157,22 @@ def composed_network(name: str) -> Composed | None:
         gmacs=gmacs,
         native_px=native,
     )
+
+
+def _heads_of(name: str) -> list[str]:
+    """The heads that a name tells; a head that nobody knows is taken as towers over a pyramid, or as PSPNet's."""
+    heads = [head for head, pattern in _HEADS if re.search(pattern, name)]
+    if not heads:
+        return [head for head, pattern in _USUAL if re.search(pattern, name)]
+    if "deeplabv3" in heads and re.search(r"\+|plus", name):
+        heads[heads.index("deeplabv3")] = "deeplabv3plus"
+    if "retinanet" in heads and not (_DETECTRON.search(name) or _TORCHVISION.search(name)):
+        heads[heads.index("retinanet")] = "retinanet-fused"
+    if {"cascade", "mask"} <= set(heads) and not _DETECTRON.search(name):
+        heads += ["mask"] * 2  # One for each stage of boxes; detectron2 has one for all.
+    if "semantic-fused" in heads:  # Hybrid task cascade: masks of a stage pass the heads of those before it, too.
+        heads += ["mask"] * 3
+    return heads
 
 
 def _thin(head: Head) -> Head:

@@ -230,6 +230,7 @@ class Vision(FrozenModel):
     activations_per_gmac: Constant
     activations_exponent: Constant
     kept_per_activation: Constant
+    kept_per_activation_of: dict[str, Constant]  # of families, by how their names begin
     kept_per_output: Constant  # of those that are published
     live_share: Constant
     gmacs_per_param_b: Constant

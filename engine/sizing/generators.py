@@ -120,10 +120,10 @@ def fetched_gb(job: Job) -> float:
 
 
 def tokens_of(job: Job, generator: Generator) -> float:
-    """Tokens that the denoiser sees for one sample: patches of the latent frames, and the prompt."""
-    frames = 1.0
+    """Tokens that the denoiser sees for one sample: patches of latent frames and of given pictures, and the prompt."""
+    frames = 1.0 + (job.model.pictures_read if job.model else 0)
     if job.family == "diffusion_video":
-        frames = 1.0 + (job.frames - 1) / generator.frames_per_latent
+        frames += (job.frames - 1) / generator.frames_per_latent
     beside = generator.traced.text_tokens if generator.traced else sizing_constants().diffusion.text_tokens.value
     return frames * _pixels(job) / generator.patch_px**2 + beside
 
@@ -159,6 +159,7 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     in_decoder = np.where(job.sliced_decoding, 1, batch) * decoded * known.vae_bytes_per_pixel.value / 1e9
     in_decoder = in_decoder if whole is None else pixels * whole / 1e9
     if job.cpu_offload:
+        denoiser = denoiser * _resident_share(job, generator)
         # Each part is on the GPU with its own maps only.
         weights, activations = _largest_stage((text, 0.0), (denoiser, in_denoiser), (vae, in_decoder))
         weights = weights + checker  # diffusers, _exclude_from_cpu_offload: it stays once it has run.
@@ -182,6 +183,13 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
         band_reason="slicing, tiling and the order of the steps change what is alive together",
         method="architecture" if job.model is not None else "rule of thumb",
     )
+
+
+def _resident_share(job: Job, generator: Generator) -> float:
+    """What is on the GPU of a denoiser some of whose blocks wait: the others, the one that computes and the next."""
+    if job.blocks_offloaded is None:
+        return 1.0
+    return min(1.0, max(2.0, generator.layers - job.blocks_offloaded + 2.0) / generator.layers)
 
 
 def _largest_stage(*stages: tuple[Any, Any]) -> tuple[Any, Any]:
@@ -272,7 +280,8 @@ def _training(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
         weight = constants.weights[job.weight_precision].body
         whole = generator.denoiser_b * weight
         waits = job.cpu_offload & ~weights_stay(job, rows)
-        frozen = np.where(waits, min(whole, 2.0 * whole / generator.layers), whole / shards(rows)[0])
+        share = _resident_share(job, generator) if job.blocks_offloaded else min(1.0, 2.0 / generator.layers)
+        frozen = np.where(waits, whole * share, whole / shards(rows)[0])
         inputs = (generator.denoiser_b, generator.text_b, generator.vae_b, job.weight_precision, job.cpu_offload)
         parts.append(PartColumn(_COMPONENTS, frozen, inputs))
         # Inputs and outputs of four attention matrices are 8 widths, of two feed-forward ones 10.

@@ -60,6 +60,7 @@ class Job(Struct, frozen=True):
     lora_targets: tuple[str, ...]
     framework: str | None
     cpu_offload: bool
+    blocks_offloaded: int | None  # of a generator's
 
     image_px: int
     frames: int

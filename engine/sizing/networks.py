@@ -49,7 +49,7 @@ _TRACED = TermKind(
     "activations",
     "images x pixels x numbers kept of each x bytes",
     ("images", "network", "pixels", "kept_per_pixel"),
-    "the network as modules, traced without a GPU (benchmarks/lab/yolos.py)",
+    "the network as modules, traced without a GPU (benchmarks/lab: yolos.py, classifiers.py)",
 )
 _ATTENDED = TermKind(
     "activations",
@@ -145,11 +145,17 @@ def _composed_maps(job: Job, images: Ints, size: float) -> PartColumn | None:
 
 def _traced_maps(job: Job, images: Ints, size: float) -> PartColumn | None:
     """Maps of a network that was traced as a whole."""
-    each = job.model.kept_per_pixel if job.model is not None else None
-    if each is None or job.model is None:
+    model = job.model
+    each = model.kept_per_pixel if model is not None else None
+    if each is None or model is None:
         return None
+    if job.recipe == "mixed" and model.kept_per_pixel_mixed is not None:
+        each = model.kept_per_pixel_mixed
+    if model.kept_classes and job.classes:  # Losses are in 32 bits whatever comes before.
+        more = sizing_constants().vision.parts.class_maps.value * (job.classes - model.kept_classes)
+        each += more * (1.0 if job.recipe == "fp32" else 2.0)
     pixels = _largest_pixels(job)
-    return PartColumn(_TRACED, images * pixels * each * size / 1e9, (images, job.model.name, pixels, each))
+    return PartColumn(_TRACED, images * pixels * each * size / 1e9, (images, model.name, pixels, each))
 
 
 def _attended_maps(job: Job, params_b: float, images: Ints, size: float) -> PartColumn | None:
@@ -285,6 +291,16 @@ def _heard_maps(job: Job, params_b: float, clips: Ints) -> PartColumn:
     return PartColumn(_HEARD, (kept + logits) / 1e9, (*settings, job.checkpointing))
 
 
+def _copies(job: Job, maps: FeatureMaps) -> float:
+    """Copies of its layers' outputs that training keeps."""
+    vision = sizing_constants().vision
+    if maps.macts:
+        return vision.kept_per_output.value
+    name = job.model.id.lower() if job.model is not None else ""
+    families = (found for start, found in vision.kept_per_activation_of.items() if name.startswith(start))
+    return next(families, vision.kept_per_activation).value
+
+
 def _training_activation(job: Job, params_b: float, batch: Ints) -> PartColumn:
     constants = sizing_constants()
     if job.family == "vision":
@@ -296,8 +312,8 @@ def _training_activation(job: Job, params_b: float, batch: Ints) -> PartColumn:
         attended = _attended_maps(job, params_b, batch, share)
         if attended is not None:
             return attended
-        maps, vision = feature_maps(job), constants.vision
-        copies = (vision.kept_per_output if maps.macts else vision.kept_per_activation).value
+        maps = feature_maps(job)
+        copies = _copies(job, maps)
         if job.checkpointing != "none":
             copies *= 0.4
         return maps.part(batch, job.image_px, copies, size)

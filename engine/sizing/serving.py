@@ -87,7 +87,7 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
     weight = constants.weights[job.weight_precision]
     models = ceiling(job.models_served, rows.data)
     weights = models * _weights_gb(job, shape, weight, rows)
-    sequences = ceiling(rows.batch, rows.data)
+    sequences = ceiling(rows.batch, rows.data) * _beams(job)
     reserve = reserve_of(job.engine, job.engine_version)
     ranks = tensor * pipeline
     talking = (ranks > 1) | (expert_sharers(job, rows) > 1)
@@ -149,6 +149,15 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
         band_reason=reason,
         method="architecture" if shape.known else "rule of thumb",
     )
+
+
+def _beams(job: Job) -> int:
+    """Texts of a request whose caches lie side by side.
+
+    transformers repeats the prompt for each beam (generation/utils.py, _expand_inputs_for_generation); engines of pages
+    let the beams of a search share theirs.
+    """
+    return job.beams or 1 if job.engine == "transformers" else 1
 
 
 def granted_gb(job: Job, usable_gb: Any) -> Any:

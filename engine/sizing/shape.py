@@ -31,6 +31,9 @@ class Shape(Struct, frozen=True):
     gated: bool
     full_layers: int  # KV grows with the context
     sliding_layers: int  # KV stops at the window
+    full_kv_heads: int  # of layers whose KV grows with the context
+    full_head_dim: int
+    cached_share: float  # of the layers, the part that keeps keys and values of its own
     linear_layers: int  # fixed state per sequence
     window: int
     latent: int  # elements cached per token and layer under latent attention, else 0
@@ -153,6 +156,9 @@ def _published(model: ModelSpec, stated_b: float | None, active_b: float | None)
         gated=gated,
         full_layers=max(0, full),
         sliding_layers=sliding,
+        full_head_dim=model.full_head_dim or head_dim,
+        full_kv_heads=model.full_kv_heads or kv_heads,
+        cached_share=1.0 - model.kv_shared_layers / layers,
         linear_layers=linear,
         window=window,
         latent=latent,
@@ -268,6 +274,9 @@ def _typical(params: float, active_params: float) -> Shape:
         gated=True,
         full_layers=layers,
         sliding_layers=0,
+        full_head_dim=typical.head_dim,
+        full_kv_heads=min(heads, typical.kv_heads),
+        cached_share=1.0,
         linear_layers=0,
         window=0,
         latent=0,

@@ -81,16 +81,15 @@ def cached_bytes_per_sequence(shape: Shape, tokens: int, bytes_per_element: floa
     latent attention is copied on every rank. Layers with a sliding window keep no more than the window; layers with
     linear attention keep a state that does not grow, taken as 128 numbers for each channel.
     """
-    if shape.latent:
-        per_layer = shape.latent * bytes_per_element
-    else:
-        heads_here = ceiling(shape.kv_heads, tensor)
-        per_layer = 2.0 * heads_here * shape.head_dim * bytes_per_element
-    kept = shape.full_layers * blocks(tokens, block)
+    full = near = 1.0 * shape.latent
+    if not shape.latent:
+        full = 2.0 * ceiling(shape.full_kv_heads, tensor) * shape.full_head_dim
+        near = 2.0 * ceiling(shape.kv_heads, tensor) * shape.head_dim
+    kept = full * shape.full_layers * blocks(tokens, block)
     if shape.sliding_layers:
-        kept += shape.sliding_layers * blocks(min(tokens, shape.window or tokens), block)
+        kept += near * shape.sliding_layers * blocks(min(tokens, shape.window or tokens), block)
     state = shape.linear_layers * 128.0 * 2.0 * shape.hidden / tensor
-    return per_layer * kept + state
+    return bytes_per_element * shape.cached_share * kept + state
 
 
 def blocks(tokens: Any, block: int) -> Any:

@@ -10,6 +10,7 @@ from whichgpu.engine.catalogue import load_knowledge, parameter_count
 KNOWLEDGE = load_knowledge()
 
 DECODERS = [
+    ("c4ai-command-r+", "command-r-plus"),
     ("EleutherAI/gpt-j-6b", "gpt-j-6b"),
     ("GPT-J 6B", "gpt-j-6b"),
     ("Llama v2 7B", "llama-2-7b"),

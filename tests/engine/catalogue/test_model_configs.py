@@ -87,6 +87,19 @@ def test_layers_of_hybrids_are_distinguished() -> None:
     assert (named("Kimi-K3").full_attention_layers, named("Kimi-K3").linear_layers) == (24, 69)
 
 
+def test_caches_of_layers_that_attend_everything() -> None:
+    text = {
+        "model_type": "gemma4_text", "hidden_size": 1536, "num_hidden_layers": 35, "num_attention_heads": 8,
+        "num_key_value_heads": 1, "head_dim": 256, "intermediate_size": 6144, "vocab_size": 262144,
+        "num_global_key_value_heads": 2, "global_head_dim": 512, "num_kv_shared_layers": 20, "sliding_window": 512,
+        "layer_types": ["sliding_attention"] * 28 + ["full_attention"] * 7,
+    }  # fmt: skip
+    spec = _read(text)
+    assert spec is not None
+    assert (spec.full_attention_layers, spec.sliding_layers, spec.kv_shared_layers) == (7, 28, 20)
+    assert (spec.full_kv_heads, spec.full_head_dim) == (2, 512)
+
+
 MAMBA = {"model_type": "mamba", "hidden_size": 768, "num_hidden_layers": 24, "vocab_size": 50280, "state_size": 16}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from whichgpu.engine.advisor.size_answer import size_workload
 from whichgpu.engine.core.errors import InputError
@@ -172,3 +173,22 @@ def test_a_network_in_16_bits_keeps_its_scores_in_32(advisor):
         return many["breakdown"]["activations_gb"] - few["breakdown"]["activations_gb"]
 
     assert scores("fp16") == pytest.approx(scores("fp32"), rel=0.01)
+
+
+def test_heads_made_of_known_ones_and_heads_that_nobody_knows():
+    atss = composed_network("ATSS R-50-FPN")
+    for name in ("PAA R-50-FPN", "GFL R-50-FPN", "VFNet R-50-FPN", "Nobody's Detector R-50-FPN"):
+        assert composed_network(name).kept_per_pixel == atss.kept_per_pixel
+    retina = composed_network("RetinaNet R-50-FPN")
+    assert composed_network("FSAF R-50-FPN").kept_per_pixel == retina.kept_per_pixel
+    assert composed_network("Nobody's Segmenter R-50-D8") == replace(
+        composed_network("PSPNet R-50-D8"), name="Nobody's Segmenter R-50-D8"
+    )
+    assert composed_network("DETR R-50") is None
+    assert composed_network("resnet50") is None
+
+
+def test_a_hybrid_task_cascade_has_six_passes_of_masks_and_a_semantic_branch():
+    cascade, hybrid = composed_network("Cascade Mask R-CNN R-50-FPN"), composed_network("HTC R-50-FPN")
+    assert hybrid.kept_per_pixel - cascade.kept_per_pixel == pytest.approx(57)
+    assert hybrid.kept_fixed - cascade.kept_fixed == pytest.approx(3 * 60e6)

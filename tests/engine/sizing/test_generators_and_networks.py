@@ -148,6 +148,32 @@ def test_matrices_that_stream_their_weights_keep_their_inputs():
     assert kept(LORA, cpu_offload=True) == pytest.approx(kept(LORA))
 
 
+@pytest.mark.parametrize("trainer", ["ai-toolkit", "diffusion-pipe", "diffsynth-studio", "musubi-tuner", "flymyai"])
+def test_trainers_of_generators_recompute_where_nothing_is_said(trainer):
+    said = estimate(FLUX, **LORA, gradient_checkpointing="full", lora_rank=16, batch_size_per_gpu=1)
+    found = estimate(FLUX, **LORA, training_framework=trainer, lora_rank=16, batch_size_per_gpu=1)
+    assert found.breakdown["activations"] == pytest.approx(said.breakdown["activations"])
+
+
+def test_blocks_that_wait_leave_the_others_the_one_that_computes_and_the_next():
+    flux = replace(FLUX, layers=57)
+    served = {"task": "inference", "encoders_cached": True, "concurrency": 1}
+    whole = estimate(flux, **served, cpu_offload=True).breakdown["weights"]
+    swapped = estimate(flux, **served, blocks_offloaded=20).breakdown["weights"]
+    assert swapped == pytest.approx(whole * (57 - 20 + 2) / 57)
+    plain = estimate(flux, **LORA).breakdown["weights"]
+    trained = estimate(flux, **LORA, blocks_offloaded=20).breakdown["weights"]
+    assert trained == pytest.approx(plain * (57 - 20 + 2) / 57)
+    every = estimate(flux, **LORA, cpu_offload=True).breakdown["weights"]
+    assert estimate(flux, **LORA, blocks_offloaded=57).breakdown["weights"] == pytest.approx(every)
+
+
+def test_an_editing_model_reads_the_given_picture_too():
+    edits = replace(FLUX, pictures_read=1)
+    plain, given = (estimate(m, **LORA).breakdown["activations"] for m in (FLUX, edits))
+    assert 1.5 < given / plain < 2  # Of its tokens only those of the prompt are not doubled.
+
+
 def test_selective_checkpointing_lies_between():
     sizes = [
         estimate(FLUX, **LORA, gradient_checkpointing=setting).breakdown["activations"]
@@ -309,7 +335,7 @@ def test_a_network_that_trains_at_many_sizes_takes_what_the_largest_pictures_tak
 def test_a_network_that_was_traced_keeps_so_much_of_each_pixel():
     facts = {"task": "full_finetuning", "model_family": "vision", "batch_size_per_gpu": 16, "image_px": 640}
     spec = ModelSpec(
-        id="yolo", name="yolo", kind="detection", params_b=0.0465, gmacs_per_image=54.55, resolution_px=640,
+        id="net", name="net", kind="detection", params_b=0.0465, gmacs_per_image=54.55, resolution_px=640,
         kept_per_pixel=563.0,
     )  # fmt: skip
     stated = {"image_short_px": 640, **facts}
@@ -320,3 +346,25 @@ def test_a_network_that_was_traced_keeps_so_much_of_each_pixel():
     assert largest.breakdown["activations"] == pytest.approx(narrow.breakdown["activations"] * (800 / 640) ** 2)
     by_law = estimate(replace(spec, kept_per_pixel=None), **stated, compute_precision="fp16")
     assert by_law.breakdown["activations"] < 0.8 * narrow.breakdown["activations"]
+
+
+def test_a_traced_network_keeps_more_under_autocast_and_for_more_classes():
+    facts = {"task": "full_finetuning", "model_family": "vision", "batch_size_per_gpu": 2, "image_px": 512}
+    spec = ModelSpec(
+        id="seg", name="seg", kind="vision", params_b=0.014, gmacs_per_image=16.0, resolution_px=512,
+        kept_per_pixel=498.4, kept_per_pixel_mixed=620.0, kept_classes=19,
+    )  # fmt: skip
+
+    def maps(**more: object) -> float:
+        return estimate(spec, **facts, **more).breakdown["activations"]
+
+    assert maps(compute_precision="fp32") == pytest.approx(2 * 512**2 * 498.4 * 4 / 1e9)
+    assert maps() == pytest.approx(2 * 512**2 * 620.0 * 2 / 1e9)
+    assert maps(classes=150) - maps() == pytest.approx(2 * 512**2 * 131 * 2 * 2 * 2 / 1e9)
+
+
+def test_a_detector_of_a_traced_family_keeps_what_the_family_does():
+    facts = {"task": "full_finetuning", "model_family": "vision", "batch_size_per_gpu": 16, "image_px": 640}
+    other = vision("net", 0.02, 51.0, 640, "detection")
+    ratio = [estimate(replace(other, id=name), **facts).breakdown["activations"] for name in ("yolov9c", "net")]
+    assert ratio[0] / ratio[1] == pytest.approx(3.85 / 2.5)

@@ -142,6 +142,24 @@ def test_a_sliding_window_bounds_the_cache():
     assert long / short == pytest.approx((25 + 5 * 10) / 30)
 
 
+def test_layers_that_attend_everything_have_heads_of_their_own_and_some_keep_nothing():
+    dims = {"layers": 48, "hidden": 3840, "heads": 16, "kv_heads": 8, "head_dim": 256, "intermediate": 15360,
+            "vocab": 262144, "sliding_window": 1024, "sliding_layers": 40, "full_attention_layers": 8}  # fmt: skip
+    facts = {"context_tokens": 65536, "concurrency": 1}
+    cache = estimate(dense("g", **dims, full_kv_heads=1, full_head_dim=512), **facts).breakdown["kv_cache"]
+    assert cache * 1e9 == pytest.approx(2 * 2 * (8 * 512 * 65536 + 40 * 8 * 256 * 1024))
+    half = dense("h", **dims, full_kv_heads=1, full_head_dim=512, kv_shared_layers=24)
+    assert estimate(half, **facts).breakdown["kv_cache"] == pytest.approx(cache / 2)
+
+
+def test_each_beam_has_a_cache_of_its_own_where_none_is_shared():
+    facts = {"context_tokens": 2048, "concurrency": 1, "beams": 5}
+    plain = estimate(LLAMA_8B, **{**facts, "beams": 1}, serving_engine="transformers").breakdown["kv_cache"]
+    assert estimate(LLAMA_8B, **facts, serving_engine="transformers").breakdown["kv_cache"] == pytest.approx(5 * plain)
+    one = estimate(LLAMA_8B, **{**facts, "beams": 1}, serving_engine="vllm").breakdown["kv_cache"]
+    assert estimate(LLAMA_8B, **facts, serving_engine="vllm").breakdown["kv_cache"] == one
+
+
 def test_a_window_without_layer_counts_holds_for_all_layers():
     windowed = dense(
         "m", layers=32, hidden=4096, heads=32, kv_heads=8, intermediate=14336, vocab=32000, sliding_window=4096
