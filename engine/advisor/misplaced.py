@@ -105,8 +105,8 @@ def unknown_fact(name: str, value: object, place: Place | None, vocabulary: Voca
         fitting = tuple(_fitting(looked_for, value)) or looked_for
         fix = f"write {', or '.join(f'{fact.name} ({fact.label})' for fact in fitting)}"
         return Problem("unknown-fact", message, place, name, fix=fix)
-    telling = isinstance(value, str) and fold(value) not in _SAYS_LITTLE
-    meant = vocabulary.facts_of_choice(value) if telling else ()
+    word = value if isinstance(value, str) and fold(value) not in _SAYS_LITTLE else None
+    meant = vocabulary.facts_of_choice(word) if word else ()
     meant = tuple(each for each in meant if each[0] in known) or meant
     if 0 < len(meant) <= _MOST_WAYS:
         facts = tuple(fact for fact, _ in meant)
