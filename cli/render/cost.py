@@ -79,11 +79,11 @@ def run_price(plan: JsonObject) -> list[str]:
 
 
 def month_price(decision: JsonObject, plan: JsonObject) -> list[str]:
-    """What a month costs, unless it is a whole month of what is rented for a run that ends."""
+    """What a month costs, unless it is a whole month of what is rented, or stands there, for a run that ends."""
     cost, facts = plan["cost"], decision["facts"]
     month, hour = cost.get("usd_per_month"), cost.get("usd_per_hour")
     whole = bool(month and hour) and month / hour >= _HOURS_OF_MONTH
-    kept = cost.get("origin") in {"owned", "purchase"} or facts.get("always_on", {}).get("value") is True
+    kept = cost.get("origin") == "purchase" or facts.get("always_on", {}).get("value") is True
     if not month or (cost.get("usd_per_run") and whole and not kept):
         return []
     return [f"{usd(month)} a month"]
