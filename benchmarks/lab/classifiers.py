@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 warnings.simplefilter("ignore")
 
-from tracer import fake_device, faked, trace
+from tracer import trace_over_pictures
 
 
 MODELS = HERE.parents[1] / "knowledge" / "models"
@@ -69,23 +69,19 @@ def _beside(name: str, side: int, pictures: int, *, autocast: bool) -> int | Non
         module = module_of(name)
     if module is None:
         return None
-    with fake_device():
-        faked(module)
-        module.train()
-        shown = torch.empty(pictures, 3, side, side)
 
-        def loss() -> torch.Tensor:
-            with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
-                found = module(shown)
-            found = getattr(found, "logits", found)
-            if isinstance(found, (list, tuple)):
-                found = found[0]
-            if found.ndim == 4:  # A class for each place, brought to the size of the picture.
-                found = torch.nn.functional.interpolate(found.float(), size=(side, side), mode="bilinear")
-            wanted = torch.zeros(found.shape[:1] + found.shape[2:], dtype=torch.long)
-            return torch.nn.functional.cross_entropy(found.float(), wanted)
+    def loss(shown: torch.Tensor) -> torch.Tensor:
+        with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
+            found = module(shown)
+        found = getattr(found, "logits", found)
+        if isinstance(found, (list, tuple)):
+            found = found[0]
+        if found.ndim == 4:  # A class for each place, brought to the size of the picture.
+            found = torch.nn.functional.interpolate(found.float(), size=(side, side), mode="bilinear")
+        wanted = torch.zeros(found.shape[:1] + found.shape[2:], dtype=torch.long)
+        return torch.nn.functional.cross_entropy(found.float(), wanted)
 
-        return trace(module, loss).beside
+    return trace_over_pictures(module, pictures, side, loss).beside
 
 
 def _listed() -> list[tuple[str, int]]:

@@ -139,6 +139,17 @@ def faked(module: torch.nn.Module) -> None:
                 part._buffers[name] = torch.empty(buffer.shape, dtype=buffer.dtype)
 
 
+def trace_over_pictures(
+    module: torch.nn.Module, pictures: int, side: int, loss: Callable[[torch.Tensor], torch.Tensor]
+) -> Step:
+    """Bytes of a step of a module, made on the device ``meta``, over so many square pictures."""
+    with fake_device():
+        faked(module)
+        module.train()
+        shown = torch.empty(pictures, 3, side, side)
+        return trace(module, lambda: loss(shown))
+
+
 def trace(
     module: torch.nn.Module,
     loss: Callable[[], torch.Tensor],

@@ -22,7 +22,7 @@ sys.path.insert(0, str(HERE))
 warnings.simplefilter("ignore")
 
 from torch import nn
-from tracer import Step, fake_device, faked, trace
+from tracer import Step, trace_over_pictures
 from yolo_parts import Attending, Pooled, Split, conv
 
 
@@ -173,16 +173,12 @@ def step(yolo: Yolo, pictures: int, side: int = _SIDE, *, autocast: bool) -> Ste
     """Bytes of a step over so many pictures."""
     with torch.device("meta"):
         module = Detector(yolo)
-    with fake_device():
-        faked(module)
-        module.train()
-        shown = torch.empty(pictures, 3, side, side)
 
-        def loss() -> torch.Tensor:
-            with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
-                return module(shown)
+    def loss(shown: torch.Tensor) -> torch.Tensor:
+        with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
+            return module(shown)
 
-        return trace(module, loss)
+    return trace_over_pictures(module, pictures, side, loss)
 
 
 def main() -> None:

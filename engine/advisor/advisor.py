@@ -140,7 +140,7 @@ class Decision(Struct, frozen=True):
     def compact(self) -> compact_types.CompactAnswer:
         """The answer in under a kilobyte, without its reasons: for runs over many workloads."""
         advisor, today = self.advisor, self.decided_at.date().isoformat()
-        return compact_dict(self.outcome, advisor.rules, today, advisor.vocabulary, self.owned_use())
+        return compact_dict(self.outcome, advisor.rules, today, advisor.vocabulary)
 
 
 class Advisor(Struct, frozen=True):

@@ -39,9 +39,7 @@ class Traits(Struct, frozen=True):
     bought: Any  # it has to be bought
     owned: Any  # it is there already
     usd_per_hour: Any  # of the whole plan; NaN where it is not known
-    capacity: (
-        Any  # the load that a service can sustain, at most what is asked of it (``AskedLoad``); NaN where not known
-    )
+    capacity: Any  # load that a service can sustain, at most what is asked (``AskedLoad``); NaN where not known
     vendor: Any  # in columns numbers that stand for vendors, and for families of cards
     family: Any
     segment: Any  # by SEGMENT_ORDER

@@ -22,15 +22,7 @@ from whichgpu.engine.core import (
     plain,
     rounded,
 )
-from whichgpu.engine.rules import (
-    RESERVED,
-    Expr,
-    FactDef,
-    Vocabulary,
-    evaluate,
-    gpu_and_count,
-    read_value,
-)
+from whichgpu.engine.rules import RESERVED, Expr, FactDef, Vocabulary, evaluate, gpu_and_count, read_value
 
 
 class Workload(Struct, frozen=True):

@@ -17,8 +17,6 @@ from whichgpu.engine.rules import FactDef, Vocabulary, conditions_of, evaluate, 
 _SAYS_LITTLE = frozenset(
     ("yes", "no", "true", "false", "on", "off", "none", "other", "unknown", "any", "all", "auto", "default", "latest")
 )
-#: Facts that the interview asks of its own accord.
-_ASKED = frozenset(("always", "if_it_matters"))
 #: More ways than this are no help.
 _MOST_WAYS = 3
 #: So many choices are listed with a fact.
@@ -126,13 +124,9 @@ def _said(values: Iterable[tuple[str, str]]) -> str:
 
 def _as_values(word: str, fact: FactDef, vocabulary: Vocabulary) -> Iterator[str]:
     """The word as a value of other facts, or as what people call such a fact."""
-
-    def place(pair: tuple[str, str]) -> tuple[bool, bool]:
-        """Facts about the same thing first, then those that people are asked for."""
-        other = vocabulary.facts[pair[0]]
-        return other.topic != fact.topic, other.askable not in _ASKED
-
-    for name, choice in sorted(vocabulary.facts_of_choice(word), key=place):
+    # Facts about the same thing first; of these and of the others those that people are asked for.
+    pairs = sorted(vocabulary.facts_of_choice(word), key=lambda pair: vocabulary.facts[pair[0]].topic != fact.topic)
+    for name, choice in pairs:
         if name != fact.name and fold(word) not in _SAYS_LITTLE:
             yield f"{name}: {choice}{_beside(vocabulary.facts[name], fact, vocabulary)}"
     for other in vocabulary.looked_for(word):

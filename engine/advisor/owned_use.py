@@ -52,12 +52,12 @@ def owned_use(context: DecisionContext, given: Mapping[str, Value], outcome: Out
         given: what was stated.
         outcome: the answer.
     """
-    answer, found = outcome.chosen, outcome.round
-    if "gpus_owned" not in given or found is None or (answer and answer.ranked.plan.cost.origin == "owned"):
+    if _used_or_none(outcome):
         return None
-    use = _on_owned(found, answer)
+    use = owned_as_it_is(outcome)
     if use is not None:
         return use
+    answer = outcome.chosen
     maker = context.plan_maker(outcome.model, outcome.intake)
     plans = [plan for plan in _all_of_each(maker, outcome) if plan.memory is not None]
     if not plans:
@@ -73,6 +73,18 @@ def owned_use(context: DecisionContext, given: Mapping[str, Value], outcome: Out
             return use
         held = held or use
     return held or OwnedUse(largest)
+
+
+def owned_as_it_is(outcome: Outcome) -> OwnedUse | None:
+    """The same without any change, which takes no further decision; None where the job does not fit so."""
+    return None if outcome.round is None or _used_or_none(outcome) else _on_owned(outcome.round, outcome.chosen)
+
+
+def _used_or_none(outcome: Outcome) -> bool:
+    """Whether what is owned is the answer, or nothing is owned, or nothing was planned."""
+    answer = outcome.chosen
+    used = answer is not None and answer.ranked.plan.cost.origin == "owned"
+    return used or outcome.round is None or "gpus_owned" not in outcome.intake.facts
 
 
 def _on_owned(found: PlanRound, answer: Judged | None, changes: tuple[FitChange, ...] = ()) -> OwnedUse | None:

@@ -170,13 +170,12 @@ def measures_of(
     """
     table = PlanTable.of(plans)
     hourly, count = table.numbers("plan.usd_per_hour"), table.numbers("plan.count")
-    time = time_of_a_piece(table)
+    time = perceived_time = time_of_a_piece(table)
     if not job:
         latency = table.numbers("plan.latency_mean_ms")
-        time = np.where(latency > 0, latency, time)
-    perceived_time = time
-    if rate_stated and not job:
-        perceived_time = np.where(latency > 0, np.maximum(time, objective.at_once_ms), time)
+        time = perceived_time = np.where(latency > 0, latency, time)
+        if rate_stated:
+            perceived_time = np.where(latency > 0, np.maximum(time, objective.at_once_ms), time)
     around = objective.around_usd_per_hour
     weighed_cost = np.where(np.isnan(hourly), highest_usd_per_gpu_hour * count, hourly) + around
     shared = objective.sharing(count, ordered_gpus(table))

@@ -140,8 +140,7 @@ class ModelNames:
         )
         tail = name.strip().casefold().rsplit("/", 1)[-1]
         near = nearest_words(tail, self._models, limit=3)
-        found = tuple(dict.fromkeys([*kin[:2], *near, *kin[2:]]))[:3]
-        return found or nearest_words(tail, self._models, limit=3, least_alike=0.0)
+        return tuple(dict.fromkeys([*kin[:2], *near, *kin[2:]]))[:3]
 
 
 def _forms(spelt: Spelling) -> list[tuple[str, tuple[str, ...]]]:

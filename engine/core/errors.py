@@ -107,25 +107,8 @@ def nearest_names(name: str, known: Iterable[str], *, limit: int = 3) -> tuple[s
 
 _PARTED = re.compile(r"[_.]")
 #: Parts that say nothing of what a name is about.
-_COMMON_PARTS = frozenset(
-    (
-        "count",
-        "has",
-        "in",
-        "is",
-        "limit",
-        "max",
-        "min",
-        "num",
-        "number",
-        "of",
-        "on",
-        "per",
-        "target",
-        "the",
-        "type",
-        "use",
-    )
+_COMMON_PARTS = frozenset(["has", "in", "is", "of", "on", "per", "the", "type", "use"]).union(
+    ["count", "limit", "max", "min", "num", "number", "target"]
 )
 #: Names below this have too little in common to be named.
 _ALIKE_ENOUGH = 0.6

@@ -99,9 +99,9 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
     if job.family != "encoder":
         element, block = constants.kv_cache[job.kv_precision], 1 if job.engine == "transformers" else 16
         cached = cached_bytes_per_sequence(shape, job.context_tokens, element, tensor, block)
-        twice = cache_twice(job, shape)
         # A whole second cache counts as cache; one layer's keys at another time than a prompt's peak.
         beside = holds_two_caches(job, shape)
+        twice = 0.0 if beside else cache_twice(job, shape)
         per_sequence = cached * fullest_stage(shape, pipeline)[0] * (2.0 if beside else 1.0) / 1e9
         cache = sequences * per_sequence
         parts.append(PartColumn(_CACHE, cache, (sequences, job.context_tokens, job.kv_precision, per_sequence)))
@@ -109,14 +109,7 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
         activation = kept_free_gb(job, shape, rows)
         parts.append(PartColumn(_ACTIVATIONS, activation, (job.engine, job.engine_version or "unstated", pipeline)))
     else:
-        activation = sequences * job.input_tokens * passing_bytes(shape) / tensor / 1e9
-        activation = activation + sequences * scores_gb(job, shape) / tensor
-        activation = np.maximum(activation, sequences * prompt_logits_gb(job, shape) / tensor)
-        activation = np.maximum(activation, joined_matrices_gb(job, shape) / ranks)
-        if shape.encoders:
-            activation = np.maximum(activation, passing_gb(job, shape, sequences) / tensor)
-        if not holds_two_caches(job, shape):
-            activation = np.maximum(activation, cache * twice)
+        activation = np.maximum(_prompts_gb(job, shape, sequences, rows), cache * twice)
         held, further = joined_held(job)
         activation, may_be = activation + held * (cache + activation), further * (cache + activation)
         inputs = (sequences, job.input_tokens, shape.hidden, shape.intermediate, tensor)
@@ -149,6 +142,16 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
         band_reason=reason,
         method="architecture" if shape.known else "rule of thumb",
     )
+
+
+def _prompts_gb(job: Job, shape: Shape, sequences: Any, rows: Rows) -> Any:
+    """What lies on a GPU at the peak while prompts pass through, without an engine that keeps memory free for it."""
+    tensor = rows.tensor
+    found = sequences * job.input_tokens * passing_bytes(shape) / tensor / 1e9
+    found = found + sequences * scores_gb(job, shape) / tensor
+    found = np.maximum(found, sequences * prompt_logits_gb(job, shape) / tensor)
+    found = np.maximum(found, joined_matrices_gb(job, shape) / (tensor * rows.pipeline))
+    return np.maximum(found, passing_gb(job, shape, sequences) / tensor) if shape.encoders else found
 
 
 def _beams(job: Job) -> int:

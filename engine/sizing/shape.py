@@ -117,11 +117,9 @@ def _published(model: ModelSpec, stated_b: float | None, active_b: float | None)
     gated = model.gated_mlp is not False
     width = _feed_forward_width(model)
     computed = _computed_params(model, heads, head_dim, kv_heads, vocab, gated=gated)
-    encoders = 0.0
-    if model.kind == "multimodal" and "language" in model.components_b:
-        parts = {name: size for name, size in model.components_b.items() if name != "multi_token_prediction"}
-        encoders = 1e9 * sum(size for name, size in sorted(parts.items()) if name != "language")
-        computed = computed + encoders if computed is not None else None
+    encoders = _beside_language(model)
+    if computed is not None:
+        computed += encoders
     params = computed
     exact = computed is not None
     if stated_b is not None and (computed is None or abs(computed - stated_b * 1e9) > _AGREES * stated_b * 1e9):
@@ -134,10 +132,7 @@ def _published(model: ModelSpec, stated_b: float | None, active_b: float | None)
         embedding = head = 0.0
     expert_params = _expert_params(model, hidden)
     active = (active_b or model.active_params_b or 0.0) * 1e9 or _computed_active(model, params, expert_params)
-    linear, sliding, window = model.linear_layers or 0, model.sliding_layers or 0, model.sliding_window or 0
-    if window and not sliding and not model.full_attention_layers:
-        sliding = layers - linear
-    full = model.full_attention_layers if model.full_attention_layers is not None else layers - linear - sliding
+    full, sliding = _attending_layers(model, layers)
     latent = model.mla.kv_lora_rank + model.mla.qk_rope_head_dim if model.mla else 0
     moe = model.moe
     return Shape(
@@ -154,13 +149,13 @@ def _published(model: ModelSpec, stated_b: float | None, active_b: float | None)
         intermediate=width,
         vocab=vocab,
         gated=gated,
-        full_layers=max(0, full),
+        full_layers=full,
         sliding_layers=sliding,
         full_head_dim=model.full_head_dim or head_dim,
         full_kv_heads=model.full_kv_heads or kv_heads,
         cached_share=1.0 - model.kv_shared_layers / layers,
-        linear_layers=linear,
-        window=window,
+        linear_layers=model.linear_layers or 0,
+        window=model.sliding_window or 0,
         latent=latent,
         moe=moe is not None,
         experts=moe.experts if moe else 0,
@@ -176,11 +171,31 @@ def _published(model: ModelSpec, stated_b: float | None, active_b: float | None)
         partial_rotary=model.partial_rotary,
         capped_logits=model.capped_logits,
         plain_loss=model.plain_loss,
-        # BERT and its relatives; configurations of the kind have a dropout of 0.1 by default.
-        drops_out=model.drops_out
-        or (model.kind == "encoder" and model.bias == "all" and model.learned_positions is not None),
+        drops_out=model.drops_out or _like_bert(model),
         encoders=min(encoders, params),
     )
+
+
+def _beside_language(model: ModelSpec) -> float:
+    """Parameters of a multimodal model beside its language model, without what predicts further tokens."""
+    if model.kind != "multimodal" or "language" not in model.components_b:
+        return 0.0
+    left_out = ("language", "multi_token_prediction")
+    return 1e9 * sum(size for name, size in sorted(model.components_b.items()) if name not in left_out)
+
+
+def _attending_layers(model: ModelSpec, layers: int) -> tuple[int, int]:
+    """Layers whose cache grows with the whole context, and those whose cache stops at the window."""
+    linear, sliding = model.linear_layers or 0, model.sliding_layers or 0
+    if model.sliding_window and not sliding and not model.full_attention_layers:
+        sliding = layers - linear
+    full = model.full_attention_layers if model.full_attention_layers is not None else layers - linear - sliding
+    return max(0, full), sliding
+
+
+def _like_bert(model: ModelSpec) -> bool:
+    """BERT and its relatives: configurations of the kind have a dropout of 0.1 by default."""
+    return model.kind == "encoder" and model.bias == "all" and model.learned_positions is not None
 
 
 def _feed_forward_width(model: ModelSpec) -> int:

@@ -30,6 +30,8 @@ UNITS = {
     "max_streams": "streams",
     "mfu": "share of peak",
 }
+#: Of a batch job whose requests are known in all.
+_RUN = "requests in all / requests per second, no less than one takes"
 #: Of served language models.
 SERVING_WORDS = {
     "tpot_ms": "a step of those in flight / tokens accepted + others in flight x what a prompt adds / output tokens",
@@ -43,7 +45,7 @@ SERVING_WORDS = {
     "overloaded": "the stated rate is more than full replicas answer",
     "capacity_tokens_per_s": "output tokens x requests in flight of full replicas / time of their answers",
     "qps": "requests per second that keep the targets, at most the share of capacity planned for",
-    "hours": "requests in all / requests per second, no less than one takes",
+    "hours": _RUN,
     "max_concurrency": "(memory left beside weights and reserve) / cache per sequence, all replicas",
     **{
         f"{name}_{of}_ms": "the median, and the tail of the waits before it"
@@ -59,8 +61,6 @@ _TRAINING_WORDS = {
     "hours": "stated tokens or steps / rate",
     "mfu": "model FLOPs (6 N, adapters 4 N, + attention) x tokens per second / (GPUs x dense peak)",
 }
-#: Of a batch job whose requests are known in all.
-_RUN = "requests in all / requests per second, no less than one takes"
 _BATCH_WORDS = {
     "hours": _RUN,
     "requests_per_s": "requests in flight / mean time of an answer; as stated where the load is a rate",

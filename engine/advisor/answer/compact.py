@@ -13,7 +13,7 @@ from whichgpu.engine.advisor.answer.owned import compact_owned
 from whichgpu.engine.advisor.answer.plans import parallelism_dict
 from whichgpu.engine.advisor.answer.remarks import aged_rules, said_codes
 from whichgpu.engine.advisor.outcome import Judged, NoAnswer, Outcome
-from whichgpu.engine.advisor.owned_use import OwnedUse
+from whichgpu.engine.advisor.owned_use import owned_as_it_is
 from whichgpu.engine.catalogue import weakest
 from whichgpu.engine.core import rounded
 from whichgpu.engine.plans import Plan
@@ -32,7 +32,7 @@ _MOST_RULES = 6
 
 
 def compact_dict(
-    outcome: Outcome, rules: Mapping[str, Rule], today: str, vocabulary: Vocabulary, owned: OwnedUse | None = None
+    outcome: Outcome, rules: Mapping[str, Rule], today: str, vocabulary: Vocabulary
 ) -> compact_types.CompactAnswer:
     """The answer in under a kilobyte: US dollars at six digits; decimal GB and speeds, which have bands, at four.
 
@@ -41,7 +41,6 @@ def compact_dict(
         rules: all rules by id.
         today: the day of the decision, as 2026-12-31.
         vocabulary: for the order of the warnings.
-        owned: what hardware that is owned could do, where it is not the answer.
 
     Raises:
         ValueError: a figure is not finite.
@@ -64,7 +63,7 @@ def compact_dict(
         "warnings": list(_warnings(outcome, rules, today, vocabulary)),
         "rules": list(dict.fromkeys(_deciding(outcome)))[:_MOST_RULES],
     }
-    if owned is not None and owned.holds:
+    if (owned := owned_as_it_is(outcome)) is not None:
         answer["owned"] = compact_owned(owned)
         answer["rules"] = answer["rules"][: _MOST_RULES // 2]  # The first decide, and the line stays short.
     if outcome.phases:

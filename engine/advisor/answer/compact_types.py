@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from whichgpu.engine.advisor.answer.keys import Amount, Count, FactValues, Number, Word, doc
+from whichgpu.engine.advisor.answer.keys import Amount, Count, Number, Word, doc
 from whichgpu.engine.advisor.answer.plan_types import CountRange, SupportLevel
 
 
@@ -68,10 +68,9 @@ class CompactNoAnswer(TypedDict):
 
 
 class CompactOwned(TypedDict):
-    """A plan that holds the job on hardware that is owned, where it is not the answer."""
+    """A plan that holds the job as it is on hardware that is owned, where it is not the answer."""
 
     id: Annotated[Word, doc("The plan.")]
-    change: NotRequired[Annotated[FactValues, doc("The facts to state for it.")]]
     usd_per_hour: Annotated[Amount | None, doc("What it costs an hour: electricity and upkeep.")]
     speed_ratio: NotRequired[
         Annotated[Number | None, doc("Its speed by the answer's; absent where a rule rejects it.")]
@@ -112,6 +111,9 @@ class CompactAnswer(TypedDict):
         doc("The rules that decided: what rejected every plan, the verdict, what counted for the plan."),
     ]
     owned: NotRequired[
-        Annotated[CompactOwned, doc("What hardware that is owned could do; absent where it is the answer.")]
+        Annotated[
+            CompactOwned,
+            doc("What hardware that is owned could do as it is; absent where that is the answer, or it cannot."),
+        ]
     ]
     phases: NotRequired[Annotated[dict[str, Word | None], doc("Where a job trains and serves: the plan for each.")]]

@@ -118,12 +118,9 @@ def planning_years(facts: Facts, constants: EconomicsConstants) -> tuple[float, 
     years, months = number(facts, "horizon_years"), number(facts, "project_months")
     if years:
         return years, True
-    usual = constants["horizon_years"]
-    return (
-        (months / 12, True)
-        if months
-        else (usual.at("low" if facts.get("demand_predictable") is False else "value"), False)
-    )
+    if months:
+        return months / 12, True
+    return constants["horizon_years"].at("low" if facts.get("demand_predictable") is False else "value"), False
 
 
 def ownership_of(
