@@ -1,9 +1,9 @@
-"""Whether answers survive a look at their own table: ``python benchmarks/decisions.py [--sample 50] [--write]``.
+"""Count how often answers break the laws of choice: ``python benchmarks/decisions.py [--sample 50] [--write]``.
 
 Four hundred generated workloads are decided, and the laws of choice are counted on the JSON of the answers as an
 outsider would; a sweep of ``size`` over cards and counts looks for what a table does not show; relations between
-answers (a lower price, a looser target, another spelling) are tried. ``--write`` writes ``benchmarks/decisions.md``.
-It measures the ``engine`` that PYTHONPATH points to, or else that of this checkout.
+answers (a lower price, a looser target, another spelling) are tried. ``--write`` writes ``benchmarks/decisions.md``
+and keeps its hand-written sections. It measures the ``engine`` that PYTHONPATH points to, else that of this checkout.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from decision_laws.reading import Answers, shown
 from decision_laws.relations import Relations, relation_names
 from decision_laws.report import misses, report, table
 from decision_laws.sweep import Sweep
+from report_pages import write_page
 
 from whichgpu.engine.advisor.advisor import load_advisor
 
@@ -61,8 +62,7 @@ def main() -> None:
         print(f"\n{seconds:.0f} s")
     text = report("Decisions under the laws of choice", head, sections, options.most)
     if options.write:
-        page = ROOT / "benchmarks" / "decisions.md"
-        page.write_text(_with_comment(text, page.read_text(encoding="utf-8")), encoding="utf-8")
+        write_page(ROOT / "benchmarks" / "decisions.md", text)
     if options.report:
         options.report.write_text(text, encoding="utf-8")
 
@@ -165,24 +165,23 @@ def keep_alternatives(made: dict[str, Facts], answers: Answers, options: argpars
     BEFORE.write_text(f'{head}, "plans": {{\n{lines}\n}}}}\n', encoding="utf-8")
 
 
-def _with_comment(text: str, kept: str) -> str:
-    """The report with what was written by hand between the title and the first line that the script writes."""
-    title, _, rest = text.partition("\n")
-    comment = kept.partition("\n")[2].partition("\nWritten by ")[0]
-    return f"{title}\n{comment}{rest}"
-
-
 def _head(options: argparse.Namespace, recommended: int, seconds: float) -> list[str]:
     knowledge = _answers().advisor.knowledge
     return [
-        f"Written by `python benchmarks/decisions.py --write`: {options.sample} generated workloads "
-        f"(seed {options.seed}), {recommended} with a recommendation, {min(options.sweep, options.sample)} swept; "
-        f"{len(knowledge.plannable)} GPUs, {len(knowledge.offers):,} offers; {seconds:.0f} s.",
+        "Does an answer withstand its own table? A law says what must hold of one answer (the cheapest plan is the "
+        "answer under `cheapest`), a relation what must hold between two (a lower price for the winner keeps it). Each "
+        "is counted on generated workloads, from the JSON of the answers, as an outsider could.",
         "",
-        "Cost is by the month for a service, by the run (else by the piece) for a job, by the hour for trying things "
-        "out; speed is the mean time of an answer for a service, the rate of work elsewhere. "
-        "Of equal standing is a proven plan of the same vendor, in a segment no lower, "
-        "on no more machines, with no more cards on PCIe, on an architecture that software still serves.",
+        f"Written by `python benchmarks/decisions.py --write`: {options.sample} generated workloads "
+        f"(seed {options.seed}), {recommended} with a recommendation; for {min(options.sweep, options.sample)} of them "
+        f"`size` was run over all cards and counts (*swept*). {len(knowledge.plannable)} GPUs, "
+        f"{len(knowledge.offers):,} offers; {seconds:.0f} s.",
+        "",
+        "* **Cost** is by the month for a service, by the run (else by the piece) for a job, by the hour for trying "
+        "things out. **Speed** is the mean time of an answer for a service, the rate of work elsewhere.",
+        "* **Of equal standing** is a proven plan of the same vendor, in a segment no lower, on no more machines, with "
+        "no more cards on PCIe, on an architecture that software still serves.",
+        "* Rows without a bar are counted for the record. Every miss is listed below the tables.",
     ]
 
 

@@ -3,7 +3,7 @@
 Each row of the suite ``gpu_choice`` says which card ran a job and how many of them. The card is fixed by
 ``gpu_candidates``, the count and the split over cards are left open, everything else that the row states is passed on
 (``accuracy/mapping.py``). Beside it stands a folk rule: 1.2 x the weights, on the next power of two of cards.
-``--write`` writes ``benchmarks/deployments.md``.
+``--write`` writes ``benchmarks/deployments.md`` and keeps its hand-written sections.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from typing import Any
 
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "benchmarks" / "accuracy"))
+sys.path[:0] = [str(ROOT / "benchmarks" / "accuracy"), str(ROOT / "benchmarks")]
 if find_spec("whichgpu") is None:
     sys.path.append(str(ROOT))
 
 from mapping import line_of
+from report_pages import write_page
 
 from whichgpu.engine.advisor.advisor import Advisor, load_advisor
 from whichgpu.engine.advisor.size_answer import size_workload
@@ -113,7 +114,7 @@ def main() -> None:
     else:
         print("\n".join(table(found)))
     if options.write:
-        (ROOT / "benchmarks" / "deployments.md").write_text(text, encoding="utf-8")
+        write_page(ROOT / "benchmarks" / "deployments.md", text)
 
 
 def choice_rows(file: Path) -> list[dict[str, Any]]:
@@ -279,14 +280,18 @@ def report(found: list[Compared]) -> str:
     lines = [
         "# Published deployments",
         "",
-        "Written by `python benchmarks/deployments.py --write`: the card of each published run is fixed, the count "
-        f"left open. Folk rule: {FOLK_FACTOR} x the weights, on the next power of two of cards.",
+        "Does the tool choose as many GPUs as people published? The card of each published run is given, the count and "
+        "the split are left open, everything else that the row states is passed on.",
         "",
-        "A leaner answer than the published one is right only where the stated load fits. The load of a served model "
-        "is the requests in flight, a rate or a deadline; that of a run of training is its batch, which tells what a "
-        "step takes and not how soon the run has to end. Whether it fits is asked of `size` for the answered count, by "
-        "its estimate with the usual room and at the top of its band. Rows that state no load are never right by a "
-        "leaner answer: why they took more is not stated.",
+        "Written by `python benchmarks/deployments.py --write` from the rows of suite `gpu_choice` in "
+        "`accuracy/data/published_runs.jsonl` and `released_runs.jsonl`.",
+        "",
+        f"* **Folk rule**, for comparison: {FOLK_FACTOR} x the weights, on the next power of two of cards.",
+        "* **Leaner**: fewer GPUs than published. That is right only where `size` says that the answered count holds "
+        "the stated load, by its estimate or also at the top of its memory band. A row without a load is never right "
+        "by a leaner answer, since its reason for more GPUs is not known.",
+        "* **Load**: of a served model the requests in flight, a rate or a deadline; of training the batch, which says "
+        "what a step takes and not how soon the run has to end.",
         "",
         *_plainly(found),
         "",

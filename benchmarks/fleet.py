@@ -2,7 +2,7 @@
 
 CPU time of processes, not the clock, since the machine is shared: random distinct jobs beside jobs that share their
 sizes, rows that repeat (time for 10^3 rows and up, memory, bytes), what a worker of two does of the work, and jobs
-decided again as ``recommend`` does. With ``--write`` the table goes into ``benchmarks/fleet.md``.
+decided again as ``recommend`` does. ``--write`` writes ``benchmarks/fleet.md`` and keeps its hand-written sections.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
+from report_pages import write_page
 from workload_makers import workload
 
 from whichgpu import Advisor, load_advisor
@@ -69,7 +70,7 @@ def main() -> None:
     text = _text(rows)
     print(text)
     if options.write:
-        (ROOT / "benchmarks" / "fleet.md").write_text(text, encoding="utf-8")
+        write_page(ROOT / "benchmarks" / "fleet.md", text)
 
 
 def distinct(advisor: Advisor, place: Path, amount: int, checked: int) -> list[Row]:
@@ -215,9 +216,13 @@ def _ray_pids() -> list[int]:
 
 def _text(rows: list[Row]) -> str:
     load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
-    head = f"Measured {datetime.now(UTC):%Y-%m-%d} by `python benchmarks/fleet.py`, in CPU time, on {os.cpu_count()} cores shared with other work (load {load}), Python {platform.python_version()}."  # fmt: skip  # noqa: E501
+    head = (
+        "How many jobs a run of `whichgpu fleet` decides, in CPU time.\n\n"
+        f"Measured {datetime.now(UTC):%Y-%m-%d} by `python benchmarks/fleet.py` on {os.cpu_count()} cores "
+        f"(load {load}), Python {platform.python_version()}."
+    )
     table = "\n".join(f"| {what} | {found} |" for what, found in rows)
-    return f"# Many decisions\n\n{head}\n\n| what | found |\n|---|---|\n{table}\n"
+    return f"# Throughput of fleets\n\n{head}\n\n| what | found |\n|---|---|\n{table}\n"
 
 
 if __name__ == "__main__":

@@ -34,14 +34,23 @@ def misses(laws: Sequence[Law], most: int | None) -> list[str]:
     return lines
 
 
+def standing(laws: Sequence[Law]) -> str:
+    """One line: how many bars there are, and which are missed."""
+    bars = [law for law in laws if law.bar is not None]
+    missed = [f"{law.name} ({len(law.misses)} of {law.applies})" for law in bars if law.kept is False]
+    named = f": {', '.join(missed)}" if missed else ""
+    on_other_seeds = "On other seeds: [known limits](#known-limits)."
+    return f"**Missed on this seed: {len(missed)} of {len(bars)} bars**{named}. {on_other_seeds}"
+
+
 def report(
     title: str, head: Sequence[str], sections: Sequence[tuple[str, Sequence[Law]]], most: int | None = None
 ) -> str:
     """The whole report as Markdown."""
-    lines = [f"# {title}", "", *head]
+    lines = [f"# {title}", "", *head, "", standing([law for _, laws in sections for law in laws])]
     for name, laws in sections:
         lines += ["", f"## {name}", "", *table(laws)]
-    lines += ["", "# Misses"]
+    lines += ["", "## Misses"]
     for _, laws in sections:
         lines += misses(laws, most)
     return "\n".join(lines) + "\n"
