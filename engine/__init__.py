@@ -1,1 +1,1 @@
-"""What the command stands on: facts, rules, catalogue, sizing, plans, choice, explanation. Prints and asks nothing."""
+"""All that decides and explains, from facts and rules to plans and records. Prints and asks nothing; ``cli`` does."""

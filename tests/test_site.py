@@ -12,6 +12,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").rglob("*.md")]
+#: A file or folder of the repository between backticks; what a page leaves to the reader (NAME) is none.
+NAMED = re.compile(r"`((?:engine|cli|knowledge|rules|tests|docs|benchmarks|examples)/[a-z0-9_/.*-]+)`")
 LINK = re.compile(r"\]\(([^)\s#]+)(?:#[^)\s]*)?\)")
 
 
@@ -35,6 +37,20 @@ def test_links_lead_somewhere_in_the_repository() -> None:
     ]
     assert len(PAGES) > 50
     assert not broken
+
+
+def test_files_that_guides_name_exist() -> None:
+    """A page that says where something is computed must not outlive the file."""
+    guides = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "benchmarks").rglob("*.md")]
+    guides.remove(ROOT / "CHANGELOG.md")  # It speaks of what was.
+    gone = [
+        f"{page.relative_to(ROOT)}: {path}"
+        for page in guides
+        for path in NAMED.findall(page.read_text(encoding="utf-8"))
+        # Decisions are named by their numbers.
+        if not any(ROOT.glob(path.rstrip("/.") + ("*" if path[-4:].isdigit() else "")))
+    ]
+    assert not gone
 
 
 def on_site(hooks: ModuleType, page: str, markdown: str) -> str:
@@ -68,8 +84,8 @@ def test_a_diagram_becomes_a_table(hooks: ModuleType) -> None:
     assert "mermaid" not in table
 
 
-def test_every_room_has_a_page_with_all_that_it_exports(hooks: ModuleType) -> None:
-    assert [room.name for room in hooks.rooms()] == sorted(
+def test_every_package_has_a_page_with_all_that_it_exports(hooks: ModuleType) -> None:
+    assert [package.name for package in hooks.packages()] == sorted(
         path.name for path in (ROOT / "engine").iterdir() if (path / "__init__.py").exists()
     )
     assert "::: whichgpu.engine.plans.costs" in hooks.reference_of(ROOT / "engine" / "plans")

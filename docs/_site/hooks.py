@@ -1,6 +1,6 @@
 """What the site takes in besides the pages of docs/, and what it may not ask of a network. Called by MkDocs.
 
-Pages that lie elsewhere in the repository and one page per room of ``engine/`` are added; links that hold
+Pages that lie elsewhere in the repository and one page per package of ``engine/`` are added; links that hold
 in the repository are made to hold on the site; a diagram that would need a script becomes a table.
 """
 
@@ -53,11 +53,11 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
-    """Add the pages that lie elsewhere, and one page per room."""
+    """Add the pages that lie elsewhere, and one page per package."""
     for page in ELSEWHERE:
         files.append(File.generated(config, page, abs_src_path=str(ROOT / page)))
-    for room in rooms():
-        files.append(File.generated(config, f"reference/{room.name}.md", content=reference_of(room)))
+    for package in packages():
+        files.append(File.generated(config, f"reference/{package.name}.md", content=reference_of(package)))
     return files
 
 
@@ -80,16 +80,16 @@ def on_post_build(*, config: MkDocsConfig) -> None:
         raise PluginError("The site has to work without a network, but these are fetched:\n" + "\n".join(found))
 
 
-def rooms() -> list[Path]:
-    """The rooms of the engine."""
+def packages() -> list[Path]:
+    """The packages of the engine."""
     return sorted(path.parent for path in (ROOT / "engine").glob("*/__init__.py"))
 
 
-def reference_of(room: Path) -> str:
-    """The page of a room: what it exports, by the module that holds it, in the order of its ``__init__.pyi``."""
-    name = ".".join(("whichgpu", *room.relative_to(ROOT).parts))
-    lines = [f"# {room.name}", "", f"::: {name}", "    options: {members: false}", ""]
-    for line in ast.parse((room / "__init__.pyi").read_text(encoding="utf-8")).body:
+def reference_of(package: Path) -> str:
+    """The page of a package: what it exports, by the module that holds it, in the order of its ``__init__.pyi``."""
+    name = ".".join(("whichgpu", *package.relative_to(ROOT).parts))
+    lines = [f"# {package.name}", "", f"::: {name}", "    options: {members: false}", ""]
+    for line in ast.parse((package / "__init__.pyi").read_text(encoding="utf-8")).body:
         if isinstance(line, ast.ImportFrom):
             members = ", ".join(alias.name for alias in line.names)
             lines += [f"::: {name}.{line.module}", f"    options: {{members: [{members}]}}", ""]

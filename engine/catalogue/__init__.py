@@ -1,6 +1,7 @@
 """The catalogue: accelerators, models, prices, costs and the sources of all of them.
 
-``whichgpu.engine.catalogue.configs.model_from_config`` reads a model that is not in it.
+In go the files of ``knowledge/`` and of layers, out comes a ``Knowledge``, in which GPUs and models are found under any
+usual spelling. ``configs.model_from_config`` reads a model that is not in it.
 """
 
 from lazy_loader import attach_stub

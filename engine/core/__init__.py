@@ -1,4 +1,4 @@
-"""What every room stands on: values, errors, positioned YAML, canonical JSON, layers, constants with sources."""
+"""What every package builds on: values, errors, positioned YAML, canonical JSON, layers, constants with sources."""
 
 from lazy_loader import attach_stub
 

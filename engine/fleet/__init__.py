@@ -1,4 +1,8 @@
-"""Many decisions at once: columns of jobs become facts, equal jobs are decided once, and rows say what changes."""
+"""Many decisions at once: columns of jobs become facts, equal jobs are decided once, and rows say what changes.
+
+In go a table of jobs and a map of its columns, out comes a folder of rows (``store``), and what they sum to
+(``figures``).
+"""
 
 from lazy_loader import attach_stub
 

@@ -1,4 +1,7 @@
-"""The interview: which question to ask next, and the proof that what was not asked cannot matter."""
+"""The interview: which question to ask next, and the proof that what was not asked cannot matter.
+
+In goes a ``State`` (the answers so far), out comes the next question, or a certificate. ``planner`` finds the question.
+"""
 
 from lazy_loader import attach_stub
 

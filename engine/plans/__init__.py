@@ -1,4 +1,8 @@
-"""Candidate plans: GPU x count x nodes x layout, each with memory, speed, cost and power."""
+"""Candidate plans: GPU x count x nodes x layout, each with memory, speed, cost and power.
+
+In go a job, the facts of its workload and the catalogue, out comes a ``PlanTable``: a row for each plan, made into a
+whole ``Plan`` where one is asked for. ``candidates.candidate_plans`` is the search, ``costs`` the money. Knows no rule.
+"""
 
 from lazy_loader import attach_stub
 

@@ -1,1 +1,1 @@
-"""Outcomes put into the words and keys of the output contract."""
+"""An ``Outcome`` under the keys of the JSON contract: the answer, its trace, its types and their JSON Schema."""

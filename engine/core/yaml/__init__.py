@@ -1,4 +1,4 @@
-"""Position-aware YAML: the only room that knows the file format."""
+"""Position-aware YAML: the only package that knows the file format."""
 
 from whichgpu.engine.core.yaml.node import (
     MappingNode,
