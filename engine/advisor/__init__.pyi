@@ -48,6 +48,14 @@ from .formulas import DecisionFormulas as DecisionFormulas, formulas_of as formu
 from .intake import Workload as Workload, unknown_gpu as unknown_gpu
 from .lookups import model_read as model_read
 from .losses import Loss as Loss, LossKind as LossKind, first_by_evidence as first_by_evidence, loss_of as loss_of
+from .measures import (
+    MeasureColumns as MeasureColumns,
+    Measures as Measures,
+    compared_by as compared_by,
+    is_job as is_job,
+    is_long as is_long,
+    measures_among as measures_among,
+)
 from .objectives import ObjectivesFile as ObjectivesFile, shipped_objectives as shipped_objectives
 from .outcome import (
     Judged as Judged,
@@ -71,11 +79,5 @@ from .rank import Objective as Objective
 from .round import run_round as run_round
 from .size_answer import size_workload as size_workload
 from .survey import (
-    MeasureColumns as MeasureColumns,
-    Measures as Measures,
-    compared_by as compared_by,
-    is_job as is_job,
-    is_long as is_long,
-    measures_among as measures_among,
     survey_candidates as survey_candidates,
 )

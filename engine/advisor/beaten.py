@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from whichgpu.engine.advisor import dominance
 from whichgpu.engine.advisor.contenders import NONE, Contenders, Flags, Traits
+from whichgpu.engine.advisor.measures import MeasureColumns
 from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.advisor.survey import MeasureColumns
 from whichgpu.engine.core import Codes, Numbers
 
 

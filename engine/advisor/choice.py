@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from whichgpu.engine.advisor.beaten import Beaten, larger_than
 from whichgpu.engine.advisor.contenders import NONE, Contenders, Flags
 from whichgpu.engine.advisor.dominance import no_worse
+from whichgpu.engine.advisor.measures import known
 from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.advisor.survey import known
 from whichgpu.engine.core import Codes, Numbers
 
 

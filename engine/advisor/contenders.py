@@ -11,8 +11,8 @@ from msgspec import Struct
 from msgspec.structs import astuple
 from numpy.typing import NDArray
 
+from whichgpu.engine.advisor.measures import MeasureColumns
 from whichgpu.engine.advisor.paid_length import ordered_gpus
-from whichgpu.engine.advisor.survey import MeasureColumns
 from whichgpu.engine.core import Codes, Numbers, number
 from whichgpu.engine.plans import Plan, PlanTable
 from whichgpu.engine.rules import ResolvedFacts

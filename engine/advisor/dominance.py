@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from whichgpu.engine.advisor.contenders import Traits
+from whichgpu.engine.advisor.measures import MeasureColumns
 from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.advisor.survey import MeasureColumns
 
 
 def asks_for_no_more(one: MeasureColumns, other: MeasureColumns, mine: Traits, its: Traits, *, better: Any) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from whichgpu.engine.advisor.measures import MeasureColumns
 from whichgpu.engine.advisor.rank import (
     Award,
     Objective,
@@ -17,7 +18,7 @@ from whichgpu.engine.advisor.rank import (
     speed_points,
 )
 from whichgpu.engine.advisor.stages import RuleSet, TableRun
-from whichgpu.engine.advisor.survey import MeasureColumns, Spread
+from whichgpu.engine.advisor.survey import Spread
 from whichgpu.engine.core import Numbers
 
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from whichgpu.engine.advisor.measures import compared_by, length_known, measures_of
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.advisor.paid_length import work_comes_every
 from whichgpu.engine.advisor.rank import cost_points, speed_points
-from whichgpu.engine.advisor.survey import beside_others, compared_by, length_known, measures_of, spread
+from whichgpu.engine.advisor.survey import beside_others, spread
 from whichgpu.engine.core import (
     Column,
     FactTable,

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
+from whichgpu.engine.advisor.measures import Measures, compared_by, is_job, length_known, measures_of
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.advisor.paid_length import work_comes_every
 from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.advisor.survey import Measures, compared_by, is_job, length_known, measures_of
 from whichgpu.engine.catalogue import profile_of
 from whichgpu.engine.core import Facts, FrozenModel, Value
 from whichgpu.engine.rules import Rule, Vocabulary, coerce, inside

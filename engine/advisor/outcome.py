@@ -10,9 +10,9 @@ import msgspec
 from msgspec import Struct
 
 from whichgpu.engine.advisor.choice import Standing
+from whichgpu.engine.advisor.measures import UNMEASURED, Measures
 from whichgpu.engine.advisor.procurement import Procurement
 from whichgpu.engine.advisor.rank import Objective, Ranked
-from whichgpu.engine.advisor.survey import UNMEASURED, Measures
 from whichgpu.engine.catalogue import ModelSpec
 from whichgpu.engine.core import Facts, Numbers
 from whichgpu.engine.plans import Plan, PlanTable, Refusal

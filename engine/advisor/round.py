@@ -11,21 +11,13 @@ from msgspec.structs import astuple
 from whichgpu.engine.advisor.choice import Standings, choose
 from whichgpu.engine.advisor.contenders import Contenders, Flags, Traits, stated_load, traits_of
 from whichgpu.engine.advisor.evidence import Evidence, Mark
+from whichgpu.engine.advisor.measures import MeasureColumns, is_job, is_long, measures_among
 from whichgpu.engine.advisor.outcome import Judged, PlanRound, Rejection, Unverified
 from whichgpu.engine.advisor.proof import Gap, missing_for_proof
 from whichgpu.engine.advisor.rank import Objective, Ranked
 from whichgpu.engine.advisor.shortlist import alternatives, confirm
 from whichgpu.engine.advisor.stages import Stages, TableRun
-from whichgpu.engine.advisor.survey import (
-    MeasureColumns,
-    beside_others,
-    is_job,
-    is_long,
-    measures_among,
-    objective_candidates,
-    spread,
-    survey_candidates,
-)
+from whichgpu.engine.advisor.survey import beside_others, objective_candidates, spread, survey_candidates
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.core import Codes, Facts, FactTable, OnDemand, Value
 from whichgpu.engine.plans import Plan, PlanTable, Refusal, band_problems, through_gate

@@ -10,11 +10,11 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from whichgpu.engine.advisor.measures import is_job
 from whichgpu.engine.advisor.options import Kind, Option, TradeOffSettings, options_of
 from whichgpu.engine.advisor.outcome import Judged, Outcome, PlanRound
 from whichgpu.engine.advisor.pipeline import DecisionContext, round_on
 from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.advisor.survey import is_job
 from whichgpu.engine.core import Value
 from whichgpu.engine.plans import Plan, load_economics, usage_of
 from whichgpu.engine.rules import probing

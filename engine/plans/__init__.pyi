@@ -12,25 +12,29 @@ from .costs.comparison import (
     compare_costs as compare_costs,
 )
 from .costs.constants import EconomicsConstants as EconomicsConstants, load_economics as load_economics
+from .costs.flips import (
+    Flip as Flip,
+    nearest_flip as nearest_flip,
+)
 from .costs.hardware import CARD_SEGMENTS as CARD_SEGMENTS
 from .costs.model import Commitment as Commitment, Cost as Cost
 from .costs.offers import (
     offer_index as offer_index,
     price_age_days as price_age_days,
-    region_allowed as region_allowed,
 )
 from .costs.power import DESK_CARDS as DESK_CARDS
 from .costs.procurement import (
     YES_NO as YES_NO,
-    Flip as Flip,
     comparison_entries as comparison_entries,
     facts_of_comparison as facts_of_comparison,
-    nearest_flip as nearest_flip,
     procurement_facts as procurement_facts,
     procurement_figures as procurement_figures,
 )
-from .costs.provenance import cost_grounds as cost_grounds
+from .costs.provenance import cost_provenance as cost_provenance
 from .costs.purchase import SourcedAmount as SourcedAmount, owned_form as owned_form
+from .costs.rental_wishes import (
+    region_allowed as region_allowed,
+)
 from .costs.spending import (
     RENTED_INSTEAD as RENTED_INSTEAD,
     busy_share as busy_share,

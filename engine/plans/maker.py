@@ -14,7 +14,8 @@ from whichgpu.engine.core import Column, Facts, FactTable, Value, WordColumn, ye
 from whichgpu.engine.plans.competence import competence_of
 from whichgpu.engine.plans.costs.constants import load_economics
 from whichgpu.engine.plans.costs.cost import OFFER, CostColumns, cost_columns, known
-from whichgpu.engine.plans.costs.offers import offer_index, wishes_from_facts
+from whichgpu.engine.plans.costs.offers import offer_index
+from whichgpu.engine.plans.costs.rental_wishes import wishes_from_facts
 from whichgpu.engine.plans.costs.spending import count_owned, quoted_rate, spending_of
 from whichgpu.engine.plans.ends import Ends
 from whichgpu.engine.plans.facts import fact_columns

@@ -26,7 +26,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from whichgpu.engine.sizing.demand import Demand, tail_share
-from whichgpu.engine.sizing.queueing import FULL, IDLE, of_tail, rising_root
+from whichgpu.engine.sizing.queueing import FULL, IDLE, of_tail
+from whichgpu.engine.sizing.root_search import rising_root
 from whichgpu.engine.sizing.speed_constants import speed_constants
 
 

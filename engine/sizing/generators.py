@@ -14,7 +14,8 @@ from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, to
 from whichgpu.engine.sizing.replicas import replica_buckets
 from whichgpu.engine.sizing.rows import Rows, ceiling
 from whichgpu.engine.sizing.states import shards, weights_stay
-from whichgpu.engine.sizing.training import Block, bytes_of_an_adapter, overlap_gradients, step_part, trained_states
+from whichgpu.engine.sizing.training import Block, overlap_gradients, step_part, trained_states
+from whichgpu.engine.sizing.training_adapters import bytes_of_an_adapter
 from whichgpu.engine.sizing.training_band import finished
 from whichgpu.engine.sizing.training_terms import ADAPTERS, ALLOCATOR, CONTEXT
 from whichgpu.engine.sizing.zero import beside_zero, zero_parts

@@ -12,10 +12,11 @@ from whichgpu.engine.sizing.composed import composed_network, plain_elements
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
-from whichgpu.engine.sizing.recognisers import WHISPER, beams_of, recogniser_of
 from whichgpu.engine.sizing.rows import Floats, Ints, Rows, ceiling
+from whichgpu.engine.sizing.speech_memory import loads_in_32_bits, speech_activations, speech_cache
 from whichgpu.engine.sizing.states import shards
-from whichgpu.engine.sizing.training import Block, bytes_of_an_adapter, overlap_gradients, step_part, trained_states
+from whichgpu.engine.sizing.training import Block, overlap_gradients, step_part, trained_states
+from whichgpu.engine.sizing.training_adapters import bytes_of_an_adapter
 from whichgpu.engine.sizing.training_band import finished
 from whichgpu.engine.sizing.training_terms import ADAPTERS, ALLOCATOR, CONTEXT, FROZEN
 
@@ -59,23 +60,6 @@ _ATTENDED = TermKind(
 )
 _ATTENDING = re.compile(r"(vit|deit|beit|swin|dino|clip|siglip|eva)")
 _SHARE = TermKind("activations", "a tenth of the rest for each sample", ("samples", "share"), "alloc 0.0.16")
-_SPEECH = TermKind(
-    "activations",
-    "requests x (positions, repeated for each beam under PyTorch, + words x beams) x keys and values of 2 bytes x width"
-    " x layers, and a layer of the encoder; while openai/whisper loads its checkpoint, no less than that",
-    ("requests", "beams", "positions", "words", "width", "layers"),
-    "Whisper paper; openai/whisper whisper/__init__.py; transformers expands what the encoder gives to all beams,"
-    " CTranslate2 does not",
-)
-
-
-_HEARD = TermKind(
-    "activations",
-    "clips x (positions x layers of the encoder + words x layers of the decoder) x 34 bytes x width, of which"
-    " checkpoints keep 2 and one layer; and the logits of the words at 14 bytes",
-    ("clips", "positions", "words", "width", "encoder_layers", "decoder_layers", "gradient_checkpointing"),
-    "Whisper paper: 1,500 positions, 448 words, width 40 times the layers in the larger ones; Korthikanti et al.",
-)
 
 
 def network_memory(job: Job, rows: Rows) -> MemoryColumns:
@@ -176,7 +160,7 @@ def _attended_maps(job: Job, params_b: float, images: Ints, size: float) -> Part
 def _inference(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
     constants = sizing_constants()
     stated_bytes = per = constants.weights[job.weight_precision].body
-    if _loads_whole(job):
+    if loads_in_32_bits(job):
         per = constants.other.speech_weight_bytes.value
     # A program may keep 32 bits whatever precision is stated: openai/whisper does.
     most = constants.other.speech_weight_bytes.value if job.family == "speech" and not job.engine_stated else per
@@ -208,36 +192,9 @@ def _inference_activation(job: Job, params_b: float, weights: Floats, requests: 
         share = constants.vision.live_share.value
         return feature_maps(job).part(np.maximum(requests, 1), job.image_px, share, size)
     if job.family == "speech":
-        return _heard_cache(job, params_b, requests)
+        return speech_cache(job, params_b, requests)
     share = constants.other.activations_share.value
     return PartColumn(_SHARE, weights * share * requests, (requests, share))
-
-
-def _loads_whole(job: Job) -> bool:
-    """Whether speech is recognised by openai/whisper, which keeps 32 bits."""
-    return job.family == "speech" and job.engine_stated and job.engine == WHISPER
-
-
-def _heard_cache(job: Job, params_b: float, requests: Ints) -> PartColumn:
-    """Keys and values of a window of sound and of its words, for each beam, and a layer of the encoder at work.
-
-    Programs over PyTorch repeat what the encoder gave for each beam; CTranslate2 and servers of language models hold it
-    once (replicate_state in src/layers/transformer.cc).
-    """
-    known = sizing_constants().other
-    found = recogniser_of(job, params_b)
-    width, layers = found.width, found.decoder_layers
-    repeats = job.engine_stated and job.engine in {"transformers", WHISPER}
-    beams = beams_of(job)
-    positions = known.speech_positions.value
-    places = positions * (beams if repeats else 1.0) + known.speech_words.value * beams
-    # Of a layer of the encoder its feed-forward part and, unless fused, the scores of heads of 64 numbers.
-    working = 2.0 * positions * (6.0 * width + positions * width / known.speech_head_dim.value)
-    cache = requests * (places * 2.0 * 2.0 * width * layers + working) / 1e9
-    if _loads_whole(job):
-        cache = np.maximum(cache, known.speech_loading_bytes.value * params_b)
-    settings = (requests, beams, positions, known.speech_words.value, width, layers)
-    return PartColumn(_SPEECH, cache, settings)
 
 
 def _training(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
@@ -272,25 +229,6 @@ def _training(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
     return finished(job, parts, rows, known=known, soft=soft, open_gb=open_gb, less_gb=less_gb)
 
 
-def _heard_maps(job: Job, params_b: float, clips: Ints) -> PartColumn:
-    """Maps of a speech recogniser: an encoder over a window of sound, a decoder over its words."""
-    known = sizing_constants().other
-    found = recogniser_of(job, params_b)
-    element = 2.0 if job.recipe == "fp32" else 1.0
-    positions, words = known.speech_positions.value, known.speech_words.value
-    # Places by the layers that each passes.
-    passed = positions * found.encoder_layers + words * found.decoder_layers
-    each_place = clips * element * found.width
-    kept = each_place * passed * 34.0
-    if job.checkpointing != "none":
-        kept = each_place * (passed * 2.0 + (positions + words) * 34.0)
-    logits = clips * words * known.speech_vocab.value
-    each = sizing_constants().training.logits
-    logits = logits * (each.loss + each.answer)
-    settings = (clips, positions, words, found.width, found.encoder_layers, found.decoder_layers)
-    return PartColumn(_HEARD, (kept + logits) / 1e9, (*settings, job.checkpointing))
-
-
 def _copies(job: Job, maps: FeatureMaps) -> float:
     """Copies of its layers' outputs that training keeps."""
     vision = sizing_constants().vision
@@ -318,6 +256,6 @@ def _training_activation(job: Job, params_b: float, batch: Ints) -> PartColumn:
             copies *= 0.4
         return maps.part(batch, job.image_px, copies, size)
     if job.family == "speech":
-        return _heard_maps(job, params_b, batch)
+        return speech_activations(job, params_b, batch)
     share = constants.other.activations_share.value
     return PartColumn(_SHARE, params_b * 16.0 * share * batch, (batch, share))

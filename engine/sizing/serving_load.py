@@ -13,7 +13,6 @@ from whichgpu.engine.sizing.queueing import (
     FEW_ROUNDS,
     FULL,
     IDLE,
-    ROUNDS,
     Replica,
     Times,
     arriving,
@@ -23,8 +22,8 @@ from whichgpu.engine.sizing.queueing import (
     opened,
     rate_of,
     replica_of,
-    rising_root,
 )
+from whichgpu.engine.sizing.root_search import ROUNDS, rising_root
 from whichgpu.engine.sizing.rows import Floats, Rows
 from whichgpu.engine.sizing.speed_serving import Steps
 

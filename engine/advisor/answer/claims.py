@@ -7,9 +7,9 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.claims import CheckedClaim, Comparables, PlanFigures, checked_claims, figures_of
+from whichgpu.engine.advisor.measures import is_job
 from whichgpu.engine.advisor.outcome import Judged, Outcome
 from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.advisor.survey import is_job
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.rules import Quantity, Rule
 

@@ -10,15 +10,13 @@ from whichgpu.engine.advisor.answer.answers import (
     assumptions,
     candidate_dict,
     no_answer_dict,
-    open_questions,
     rejected_list,
     sizing_dict,
-    undecided_facts,
-    verdicts,
 )
 from whichgpu.engine.advisor.answer.choice import below_answer, chosen_over, preference_cost, stands_in_for
 from whichgpu.engine.advisor.answer.claims import claims_on_answer
 from whichgpu.engine.advisor.answer.launch import launch_of
+from whichgpu.engine.advisor.answer.open_questions import open_questions, undecided_facts
 from whichgpu.engine.advisor.answer.outline import Outline, outline_of
 from whichgpu.engine.advisor.answer.outranked import outranked, passed_over
 from whichgpu.engine.advisor.answer.plans import SupportReasons, plan_dict
@@ -35,6 +33,7 @@ from whichgpu.engine.advisor.answer.remarks import (
     remarks,
 )
 from whichgpu.engine.advisor.answer.trace import TraceBuilder
+from whichgpu.engine.advisor.answer.verdicts import verdicts
 from whichgpu.engine.advisor.outcome import Judged, Outcome
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.rules import Difference, Rule, Vocabulary

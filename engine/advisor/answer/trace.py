@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from whichgpu.engine.advisor.answer.plan_grounds import grounded
+from whichgpu.engine.advisor.answer.plan_provenance import (
+    PRICE_LIST_FACTS,
+    TERM_EXPLANATIONS,
+    Computed,
+    by_provenance,
+    parts_of_facts,
+    plan_numbers,
+    term_inputs,
+)
 from whichgpu.engine.advisor.answer.wording import because, rejection_text, say
 from whichgpu.engine.advisor.outcome import CandidateJudgement, Fired, Judged, Rejection
-from whichgpu.engine.advisor.survey import is_job
 from whichgpu.engine.catalogue import Gpu, sources_of_fact
-from whichgpu.engine.core import Facts, Value
-from whichgpu.engine.plans import Plan, SourcedAmount, cost_grounds
+from whichgpu.engine.core import Facts
+from whichgpu.engine.plans import Plan, cost_provenance
 from whichgpu.engine.rules import Effect, ResolvedFacts, Rule, Vocabulary, facts_read, words
-from whichgpu.engine.sizing import Figure, Term
 
 
 if TYPE_CHECKING:
@@ -21,18 +27,7 @@ if TYPE_CHECKING:
 
 
 TraceEntry = dict[str, Any]
-_Made = Term | Figure | SourcedAmount
 
-#: Facts of a plan that are choices of the planner; all else about it is worked out.
-_LAYOUT = frozenset(
-    f"plan.{name}"
-    for name in (
-        *("count", "data_parallel", "family", "gpu", "gpus_per_node", "link", "node_link", "nodes"),
-        *("pipeline_parallel", "precision", "replicas", "sharding", "smallest_count", "tensor_parallel"),
-    )
-)
-#: What the price list is counted for.
-_LISTED = frozenset({"plan.price_quotes"})
 _PLANNER = ("whichgpu-judgement",)
 
 
@@ -85,21 +80,21 @@ class TraceBuilder:
         """The numbers of a plan: its GPU, its layout, the terms of its memory, its speed and cost, and what follows."""
         scope = plan.id
         own = {name: value for name, value in sorted(facts.items()) if name not in shared}
-        device, layout, rest = _parts(own)
+        device, layout, rest = parts_of_facts(own)
         self._add_layout(plan, device, layout)
-        grounds = cost_grounds(plan.cost, plan.gpu, plan.count, shared)
+        prices = cost_provenance(plan.cost, plan.gpu, plan.count, shared)
         self._add_listed(plan, rest)
         first = len(self.entries)
-        for name, made in (*_numbers_of(plan), *grounds.items()):
+        for name, made in (*plan_numbers(plan), *prices.items()):
             self._number(scope, name, made)
         figures = [
             {"condition": None, "fact": name, "value": value, "seq": entry["seq"]}
             for entry in self.entries[first:]
             for name, value in entry["effects"].items()
         ]
-        for ground, names in grounded(rest):
-            made_from = [figure for figure in figures if figure["fact"].startswith(ground.figures)]
-            made_from += self._known(ground.reads, {**shared, **own}, scope)
+        for provenance, names in by_provenance(rest):
+            made_from = [figure for figure in figures if figure["fact"].startswith(provenance.figures)]
+            made_from += self._known(provenance.reads, {**shared, **own}, scope)
             self._group(scope, "plans", {name: rest[name] for name in names}, made_from, ())
 
     def _group(
@@ -134,23 +129,23 @@ class TraceBuilder:
     def _add_listed(self, plan: Plan, facts: dict[str, Any]) -> None:
         """What is counted on the price list, which is taken out of a plan's facts."""
         sources = [quote.offer.source for quote in plan.cost.compared]
-        listed = {name: facts.pop(name) for name in sorted(_LISTED & facts.keys())} if sources else {}
+        listed = {name: facts.pop(name) for name in sorted(PRICE_LIST_FACTS & facts.keys())} if sources else {}
         self._group(plan.id, "knowledge.offers", listed, [], sources, "providers on the price list that cover the plan")
 
-    def _add_grounds(self, rejection: Rejection, read: Iterable[str], shared: Facts) -> None:
+    def _add_rejected_plan(self, rejection: Rejection, read: Iterable[str], shared: Facts) -> None:
         """What the rules that reject a plan read of it, made from what. No more is held of it."""
         scope, facts = rejection.plan.id, rejection.facts
-        device, layout, rest = _parts({n: facts[n] for n in sorted(read) if n in facts and n not in shared})
-        used = {name for ground, _ in grounded(rest) for name in ground.reads if name.startswith("gpu.")}
+        device, layout, rest = parts_of_facts({n: facts[n] for n in sorted(read) if n in facts and n not in shared})
+        used = {name for provenance, _ in by_provenance(rest) for name in provenance.reads if name.startswith("gpu.")}
         device |= {name: facts[name] for name in sorted(used) if name in facts}
         plan = {"plan.gpu": rejection.plan.gpu.id, "plan.count": rejection.plan.count}
         self._add_layout(rejection.plan, device, layout | plan)
         self._add_listed(rejection.plan, rest)
-        numbers, known = _numbers_of(rejection.plan) if rest else (), {**shared, **facts}
-        for ground, names in grounded(rest):
-            inputs = {read for name, made in numbers if name.startswith(ground.figures) for read in made.inputs}
+        numbers, known = plan_numbers(rejection.plan) if rest else (), {**shared, **facts}
+        for provenance, names in by_provenance(rest):
+            inputs = {read for name, made in numbers if name.startswith(provenance.figures) for read in made.inputs}
             made_from = self._read([name for name in sorted(inputs) if self.seq(name, scope)], known, scope)
-            made_from += self._known(ground.reads, known, scope)
+            made_from += self._known(provenance.reads, known, scope)
             self._group(scope, "plans", {name: rest[name] for name in names}, made_from, ())
 
     def add_candidate(self, candidate: CandidateJudgement, gpu: Gpu) -> None:
@@ -177,13 +172,13 @@ class TraceBuilder:
         for (_, rule_id), (first, *_) in grouped.items():
             examples.setdefault(first.plan.id, (first, set()))[1].update(self._rules[rule_id].reads)
         for plan_id in sorted(examples):
-            self._add_grounds(*examples[plan_id], shared)
+            self._add_rejected_plan(*examples[plan_id], shared)
         for (gpu, rule_id), group in sorted(grouped.items()):
             rule, first = self._rules[rule_id], group[0]
             facts = {**shared, **first.facts}
             effects = {"gpu": gpu, "counts": sorted(entry.plan.count for entry in group)}
-            ground = rejection_text(rule, facts, self._vocabulary)
-            self._of_rule("rejected", rule, facts, first.plan.id, effects, ground)
+            reason = rejection_text(rule, facts, self._vocabulary)
+            self._of_rule("rejected", rule, facts, first.plan.id, effects, reason)
 
     def add_score(self, judged: Judged, shared: Facts) -> None:
         """One entry for each award of points."""
@@ -195,9 +190,9 @@ class TraceBuilder:
             if rule:
                 self._of_rule("scored", rule, facts, scope, effects)
             else:
-                read = self._read(_term_reads(award.reason, facts), facts, scope)
-                ground = f"the {award.reason} term of the objective: {_TERM_GROUNDS[award.reason.split()[0]]}"
-                self._entry("scored", scope, read, effects, _PLANNER, "rank", ground)
+                read = self._read(term_inputs(award.reason, facts), facts, scope)
+                reason = f"the {award.reason} term of the objective: {TERM_EXPLANATIONS[award.reason.split()[0]]}"
+                self._entry("scored", scope, read, effects, _PLANNER, "rank", reason)
 
     def add_advice(self, fired: Iterable[Fired], final: ResolvedFacts) -> None:
         """One entry for each rule that advised, warned, asked or set something in the last stage.
@@ -217,7 +212,7 @@ class TraceBuilder:
             if rule.text:
                 entry["text"] = say(rule.text, item.facts, self._vocabulary)
 
-    def _number(self, scope: str, name: str, made: _Made) -> None:
+    def _number(self, scope: str, name: str, made: Computed) -> None:
         matched = [
             {"condition": None, "fact": key, "value": value, "seq": self._seq_of_used(scope, key, value)}
             for key, value in sorted(made.inputs.items())
@@ -267,11 +262,11 @@ class TraceBuilder:
         return entry
 
     def _of_rule(
-        self, kind: str, rule: Rule, facts: Facts, scope: str, effects: Mapping[str, Any], ground: str | None = None
+        self, kind: str, rule: Rule, facts: Facts, scope: str, effects: Mapping[str, Any], reason: str | None = None
     ) -> TraceEntry:
-        """The entry of a rule that fired, with its general ground where no other is given."""
-        ground = because(rule, facts, self._vocabulary) if ground is None else ground
-        entry = self._entry(kind, scope, self._matched(rule, facts, scope), effects, rule.sources, None, ground)
+        """The entry of a rule that fired, with its general reason where no other is given."""
+        reason = because(rule, facts, self._vocabulary) if reason is None else reason
+        entry = self._entry(kind, scope, self._matched(rule, facts, scope), effects, rule.sources, None, reason)
         entry["rule"] = rule.id
         if stated := rule.responsible.stated():
             entry["responsible"] = stated
@@ -309,39 +304,6 @@ def _prevailed(fact: str, rule: Rule, final: ResolvedFacts) -> str:
         return final.resolved[fact].candidate.by
     others = (name for collision in final.collisions if collision.fact == fact for name in collision.rules)
     return " and ".join(name for name in others if name != rule.id)
-
-
-def _parts(facts: Mapping[str, Value]) -> tuple[dict[str, Value], dict[str, Value], dict[str, Value]]:
-    """The facts of a plan: those of its GPU, those of its layout, and the rest."""
-    device = {name: value for name, value in facts.items() if name.startswith("gpu.")}
-    layout = {name: value for name, value in facts.items() if name in _LAYOUT}
-    return device, layout, {n: value for n, value in facts.items() if n not in device and n not in layout}
-
-
-def _numbers_of(plan: Plan) -> list[tuple[str, _Made]]:
-    """The terms of a plan's memory and the figures of its speed, each with its name in the trace."""
-    terms: list[tuple[str, _Made]] = [(f"memory.{t.name}_gb", t) for t in (plan.memory.terms if plan.memory else ())]
-    figures = plan.speed.figures if plan.speed else {}
-    return terms + [(f"speed.{name}", figure) for name, figure in sorted(figures.items())]
-
-
-def _term_reads(reason: str, facts: Facts) -> list[str]:
-    """What the objective's term of cost or speed was computed from: see ``survey.measures_of``."""
-    rate = next((name for name in ("plan.tokens_per_s", "plan.samples_per_s") if facts.get(name)), "plan.tokens_per_s")
-    length = ["plan.usd_per_run"] if facts.get("plan.usd_per_run") else [rate]
-    if reason.startswith("cost"):
-        names = ["plan.usd_per_hour", *(length if is_job(facts) else ()), "plan.lateness"]
-    else:
-        waited = not is_job(facts) and facts.get("plan.latency_mean_ms")
-        names = ["plan.latency_mean_ms" if waited else rate, "plan.count"]
-    return [name for name in (*names, "objective") if name in facts]
-
-
-#: What the points of a term weigh, beside the best plan by it.
-_TERM_GROUNDS = {
-    "cost": "the price for the work and what surrounds the GPUs, beside the cheapest",
-    "speed": "the time for the work and the number of GPUs, beside the fastest",
-}
 
 
 def _effects(effects: tuple[Effect, ...], facts: Facts) -> trace_types.AdvisedEffects:

@@ -6,18 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from datetime import date
 from functools import cached_property
-from itertools import product
 
 import numpy as np
-from msgspec import Struct
 from msgspec.structs import replace
 
 from whichgpu.engine.catalogue import Gpu, Knowledge, Offer
-from whichgpu.engine.core import Facts
 from whichgpu.engine.plans.costs.constants import EconomicsConstants
 from whichgpu.engine.plans.costs.model import Commitment, Quote, Rental
 from whichgpu.engine.plans.costs.rental_table import RentalTable
-from whichgpu.engine.plans.costs.shapes import COMMITMENTS, Need, Shape, Terms, offer_rank, provider_id, shapes_of
+from whichgpu.engine.plans.costs.rental_wishes import Wishes, offers_allowed
+from whichgpu.engine.plans.costs.shapes import COMMITMENTS, Need, Shape, Terms, offer_rank, shapes_of
 from whichgpu.engine.sizing import Bools, Ints
 
 
@@ -30,50 +28,6 @@ _Asked = tuple[str, int, int, bool, bool]
 _Found = tuple[Shape, Quote]
 #: Classes of provider, the preferred first; those of one tier compete.
 Tiers = tuple[tuple[str, ...], ...]
-
-
-class Wishes(Struct, frozen=True):
-    """What the user said about renting. Empty means no wish; allowed lists are hard limits."""
-
-    providers_allowed: tuple[str, ...] = ()
-    regions_allowed: tuple[str, ...] = ()
-    interruptible: bool = False
-    lowest: bool = False  # the price is that of the cheapest provider, not the median of several
-
-    @property
-    def narrow_offers(self) -> bool:
-        """Whether some offers are ruled out."""
-        return bool(self.providers_allowed or self.regions_allowed)
-
-    @property
-    def of_an_index(self) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
-        """What an index is made for."""
-        return self.providers_allowed, self.regions_allowed, self.lowest
-
-    def parts(self) -> Iterator[Wishes]:
-        """Every wish for one of the allowed providers or regions alone, where several are allowed."""
-        providers, regions = (
-            [allowed, *((each,) for each in allowed if len(allowed) > 1)]
-            for allowed in (self.providers_allowed, self.regions_allowed)
-        )
-        for of_providers, of_regions in product(providers, regions):
-            if (of_providers, of_regions) != (self.providers_allowed, self.regions_allowed):
-                yield replace(self, providers_allowed=of_providers, regions_allowed=of_regions)
-
-
-def wishes_from_facts(facts: Facts) -> Wishes:
-    """The rental wishes among the facts."""
-    return Wishes(
-        providers_allowed=_words(facts, "providers_allowed"),
-        regions_allowed=_words(facts, "regions_allowed"),
-        interruptible=facts.get("interruptible") is True,
-        lowest=facts.get("lowest_prices") is True,
-    )
-
-
-def _words(facts: Facts, name: str) -> tuple[str, ...]:
-    value = facts.get(name, ())
-    return tuple(str(item) for item in value) if isinstance(value, tuple) else (str(value),)
 
 
 class OfferIndex:
@@ -167,13 +121,16 @@ class OfferIndex:
             constants = self.constants
             if wishes.lowest:
                 constants = replace(constants, price_choice=replace(constants.price_choice, lowest_providers=1))
-            self._narrowed[key] = OfferIndex(_allowed(self, wishes), constants, wishes)
+            self._narrowed[key] = OfferIndex(offers_allowed(self.offers, wishes, self.constants), constants, wishes)
         return self._narrowed[key]
 
     @cached_property
     def parts(self) -> tuple[OfferIndex, ...]:
         """The offers of each provider or class, and of each region, that is allowed beside others."""
-        return tuple(OfferIndex(_allowed(self, wishes), self.constants) for wishes in self._wishes.parts())
+        return tuple(
+            OfferIndex(offers_allowed(self.offers, wishes, self.constants), self.constants)
+            for wishes in self._wishes.parts()
+        )
 
 
 def offer_index(knowledge: Knowledge, constants: EconomicsConstants) -> OfferIndex:
@@ -184,30 +141,6 @@ def offer_index(knowledge: Knowledge, constants: EconomicsConstants) -> OfferInd
             _INDEXES.clear()
         _INDEXES[key] = OfferIndex((*knowledge.offers, *knowledge.spot_offers), constants)
     return _INDEXES[key]
-
-
-def _allowed(index: OfferIndex, wishes: Wishes) -> Iterable[Offer]:
-    constants = index.constants
-    providers = {provider_id(name, constants) for name in wishes.providers_allowed}
-    return (
-        offer
-        for offer in index.offers
-        if (not providers or {provider_id(offer.provider, constants), offer.provider_class} & providers)
-        and (not wishes.regions_allowed or region_allowed(offer.region, wishes.regions_allowed, constants))
-    )
-
-
-def region_allowed(region: str | None, allowed: tuple[str, ...], constants: EconomicsConstants) -> bool:
-    """Whether a provider's region lies in one that the user allows. An offer that names no region is not allowed."""
-    if not region:
-        return False
-    name = region.casefold()
-    for wish in allowed:
-        word = wish.casefold().replace("_", "-").replace(" ", "-")
-        # AWS calls London eu-west-2: what an area takes in is what its entry says.
-        if name == word or name.startswith(constants.areas.get(word, (word + "-",))):
-            return True
-    return False
 
 
 def price_age_days(offer: Offer, decided_at: date) -> int:

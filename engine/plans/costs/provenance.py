@@ -14,7 +14,7 @@ from whichgpu.engine.plans.costs.usage import usage_of
 _ENERGY = "kW x PUE x price per kWh"
 
 
-def cost_grounds(cost: Cost, gpu: Gpu, count: int, facts: Facts) -> dict[str, SourcedAmount]:
+def cost_provenance(cost: Cost, gpu: Gpu, count: int, facts: Facts) -> dict[str, SourcedAmount]:
     """How the prices of an hour of a plan came about, by the name of the figure.
 
     Args:
@@ -28,14 +28,14 @@ def cost_grounds(cost: Cost, gpu: Gpu, count: int, facts: Facts) -> dict[str, So
         found["cost.usd_per_hour"] = (
             _offered(cost, cost.usd_per_hour, count)
             if cost.offer
-            else _own_grounds(cost, cost.usd_per_hour, gpu, count, facts, load_economics())
+            else _own_provenance(cost, cost.usd_per_hour, gpu, count, facts, load_economics())
         )
     if cost.rented_from is not None and cost.rented_usd_per_hour is not None:
         found["cost.rented_usd_per_hour"] = _offered(cost, cost.rented_usd_per_hour, count)
     return found
 
 
-def _own_grounds(
+def _own_provenance(
     cost: Cost, usd_per_hour: float, gpu: Gpu, count: int, facts: Facts, constants: EconomicsConstants
 ) -> SourcedAmount:
     if cost.origin == "quote":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.core import nearest_words
 from whichgpu.engine.plans.costs.constants import load_economics
-from whichgpu.engine.plans.costs.offers import region_allowed
+from whichgpu.engine.plans.costs.rental_wishes import region_allowed
 from whichgpu.engine.plans.costs.shapes import provider_id
 
 

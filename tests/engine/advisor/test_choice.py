@@ -17,8 +17,8 @@ from whichgpu.engine.advisor.advisor import Advisor, shipped_advisor
 from whichgpu.engine.advisor.beaten import Beaten
 from whichgpu.engine.advisor.choice import Standing, choose
 from whichgpu.engine.advisor.contenders import NONE, UNSTATED, AskedLoad, Contenders, stated_load, traits_of
+from whichgpu.engine.advisor.measures import MeasureColumns, Measures
 from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.advisor.survey import MeasureColumns, Measures
 from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.plans.model import Cost, Layout, Plan
 

@@ -8,19 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from whichgpu.engine.advisor.advisor import Advisor, Decision
+from whichgpu.engine.advisor.measures import MeasureColumns, Measures, compared_by, is_job, length_known, measures_of
 from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.advisor.survey import (
-    MeasureColumns,
-    Measures,
-    Spread,
-    beside_others,
-    compared_by,
-    is_job,
-    length_known,
-    measures_of,
-    spread,
-    survey_candidates,
-)
+from whichgpu.engine.advisor.survey import Spread, beside_others, spread, survey_candidates
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.plans.model import Cost, Plan
 

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from whichgpu.engine.advisor.choice import choose
 from whichgpu.engine.advisor.contenders import Contenders, traits_of
 from whichgpu.engine.advisor.losses import first_by_evidence
+from whichgpu.engine.advisor.measures import MeasureColumns, Measures
 from whichgpu.engine.advisor.outcome import Judged
 from whichgpu.engine.advisor.rank import Award, Objective, Ranked
-from whichgpu.engine.advisor.survey import MeasureColumns, Measures
 from whichgpu.engine.catalogue.model import Gpu
 from whichgpu.engine.interview.entrants import Comparer, Entrant, PossibleOutcome, WaitingRules, entrant_of
 from whichgpu.engine.interview.possible_outcomes import OpenFacts

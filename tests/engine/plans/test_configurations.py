@@ -13,9 +13,9 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
+from whichgpu.engine.advisor.measures import is_job, measures_of
 from whichgpu.engine.advisor.objectives import load_objectives
 from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.advisor.survey import is_job, measures_of
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.core.folders import locate
 from whichgpu.engine.core.values import Facts

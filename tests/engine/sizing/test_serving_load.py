@@ -13,7 +13,7 @@ from whichgpu.engine.core.values import Facts
 from whichgpu.engine.sizing.demand import PERCENTILE, Demand, Targets, at_percentile, demand_of
 from whichgpu.engine.sizing.intake import job_from_facts
 from whichgpu.engine.sizing.layout import Layout
-from whichgpu.engine.sizing.queueing import rising_root
+from whichgpu.engine.sizing.root_search import rising_root
 from whichgpu.engine.sizing.speed import JobSpeed
 
 

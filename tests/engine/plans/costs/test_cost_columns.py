@@ -12,8 +12,9 @@ from whichgpu.engine.core.values import Facts, Value
 from whichgpu.engine.plans.costs.constants import load_economics
 from whichgpu.engine.plans.costs.cost import ORIGINS, CostColumns, cost_columns, cost_row, known
 from whichgpu.engine.plans.costs.model import Cost
-from whichgpu.engine.plans.costs.offers import offer_index, wishes_from_facts
+from whichgpu.engine.plans.costs.offers import offer_index
 from whichgpu.engine.plans.costs.ownership import ownership_of
+from whichgpu.engine.plans.costs.rental_wishes import wishes_from_facts
 from whichgpu.engine.plans.costs.spending import spending_of
 from whichgpu.engine.sizing import GpuTable
 

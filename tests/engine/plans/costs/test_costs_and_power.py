@@ -15,7 +15,7 @@ from whichgpu.engine.plans.costs.monthly import rental_duty
 from whichgpu.engine.plans.costs.offers import OfferIndex
 from whichgpu.engine.plans.costs.ownership import ownership_of, planning_years
 from whichgpu.engine.plans.costs.power import at_desk, kwh_price, paid_power_w, plan_power_w, pue
-from whichgpu.engine.plans.costs.provenance import cost_grounds
+from whichgpu.engine.plans.costs.provenance import cost_provenance
 from whichgpu.engine.plans.costs.spending import count_owned, owned_gpus, spending_of
 from whichgpu.engine.plans.costs.usage import usage_of
 from whichgpu.engine.plans.model import Cost
@@ -150,7 +150,7 @@ def test_what_stands_at_home_is_held_against_what_it_would_rent_for() -> None:
     ],
 )
 def test_an_hour_says_how_its_price_came_about(facts: Facts, formula: str, source: str, inputs: Facts) -> None:
-    found = cost_grounds(cost(H100, 8, facts), H100, 8, facts)["cost.usd_per_hour"]
+    found = cost_provenance(cost(H100, 8, facts), H100, 8, facts)["cost.usd_per_hour"]
     assert found.value == cost(H100, 8, facts).usd_per_hour
     assert formula in found.formula
     assert source in found.source
@@ -158,7 +158,7 @@ def test_an_hour_says_how_its_price_came_about(facts: Facts, formula: str, sourc
 
 
 def test_without_a_price_nothing_is_said_of_it() -> None:
-    assert cost_grounds(Cost(), L4, 1, {}) == {}
+    assert cost_provenance(Cost(), L4, 1, {}) == {}
 
 
 @pytest.mark.parametrize(

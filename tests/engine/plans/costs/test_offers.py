@@ -9,7 +9,8 @@ from whichgpu.engine.catalogue.model import Gpu, Offer
 from whichgpu.engine.core import record_of
 from whichgpu.engine.plans.costs.constants import load_economics
 from whichgpu.engine.plans.costs.model import Rental
-from whichgpu.engine.plans.costs.offers import OfferIndex, Wishes, offer_index, region_allowed, wishes_from_facts
+from whichgpu.engine.plans.costs.offers import OfferIndex, offer_index
+from whichgpu.engine.plans.costs.rental_wishes import Wishes, region_allowed, wishes_from_facts
 
 
 ECONOMICS = load_economics()

@@ -12,14 +12,8 @@ from whichgpu.engine.core.errors import KnowledgeError
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.plans.costs.comparison import CostComparison, compare_costs
 from whichgpu.engine.plans.costs.constants import load_economics
-from whichgpu.engine.plans.costs.procurement import (
-    YES_NO,
-    all_flips,
-    comparison_entries,
-    nearest_flip,
-    procurement_facts,
-    procurement_figures,
-)
+from whichgpu.engine.plans.costs.flips import all_flips, nearest_flip
+from whichgpu.engine.plans.costs.procurement import YES_NO, comparison_entries, procurement_facts, procurement_figures
 from whichgpu.engine.plans.costs.purchase import bought_count, owned_form
 from whichgpu.engine.plans.costs.thresholds import Threshold, guide_thresholds, thresholds_disagree
 from whichgpu.engine.plans.maker import PlanMaker

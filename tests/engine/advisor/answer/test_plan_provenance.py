@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import pytest
 
-from whichgpu.engine.advisor.answer.plan_grounds import GROUNDS, grounded
-from whichgpu.engine.advisor.answer.trace import _LAYOUT, _LISTED
+from whichgpu.engine.advisor.answer.plan_provenance import (
+    LAYOUT_FACTS,
+    PLAN_PROVENANCE,
+    PRICE_LIST_FACTS,
+    by_provenance,
+)
 
 
-def test_every_fact_of_a_plan_has_its_ground(advisor):
-    grounds = [f"plan.{name}" for ground in GROUNDS for name in ground.facts]
-    assert len(grounds) == len(set(grounds))
+def test_every_fact_of_a_plan_has_its_provenance(advisor):
+    known = [f"plan.{name}" for provenance in PLAN_PROVENANCE for name in provenance.facts]
+    assert len(known) == len(set(known))
     asked = {name for name in advisor.vocabulary.facts if name.startswith("plan.")}
-    assert asked - _LAYOUT - _LISTED == set(grounds)
+    assert asked - LAYOUT_FACTS - PRICE_LIST_FACTS == set(known)
 
 
-def test_what_a_ground_reads_are_facts(advisor):
+def test_what_a_provenance_reads_are_facts(advisor):
     known = advisor.vocabulary.facts.keys()
-    assert {name for ground in GROUNDS for name in ground.reads} <= known
+    assert {name for provenance in PLAN_PROVENANCE for name in provenance.reads} <= known
 
 
-def test_what_no_ground_names_is_worked_out_from_everything():
-    ((ground, names),) = grounded(["plan.of_another_day"])
+def test_what_no_provenance_names_is_worked_out_from_everything():
+    ((provenance, names),) = by_provenance(["plan.of_another_day"])
     assert names == ["plan.of_another_day"]
-    assert {"memory.", "speed."} <= set(ground.figures)
+    assert {"memory.", "speed."} <= set(provenance.figures)
 
 
 @pytest.fixture

@@ -1,0 +1,74 @@
+"""Memory of speech recognisers beside their weights: the cache of served requests, and what training keeps."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.model import PartColumn, TermKind
+from whichgpu.engine.sizing.recognisers import WHISPER, beams_of, recogniser_of
+from whichgpu.engine.sizing.rows import Ints
+
+
+_CACHE = TermKind(
+    "activations",
+    "requests x (positions, repeated for each beam under PyTorch, + words x beams) x keys and values of 2 bytes x width"
+    " x layers, and a layer of the encoder; while openai/whisper loads its checkpoint, no less than that",
+    ("requests", "beams", "positions", "words", "width", "layers"),
+    "Whisper paper; openai/whisper whisper/__init__.py; transformers expands what the encoder gives to all beams,"
+    " CTranslate2 does not",
+)
+_ACTIVATIONS = TermKind(
+    "activations",
+    "clips x (positions x layers of the encoder + words x layers of the decoder) x 34 bytes x width, of which"
+    " checkpoints keep 2 and one layer; and the logits of the words at 14 bytes",
+    ("clips", "positions", "words", "width", "encoder_layers", "decoder_layers", "gradient_checkpointing"),
+    "Whisper paper: 1,500 positions, 448 words, width 40 times the layers in the larger ones; Korthikanti et al.",
+)
+
+
+def loads_in_32_bits(job: Job) -> bool:
+    """Whether speech is recognised by openai/whisper, which keeps 32 bits."""
+    return job.family == "speech" and job.engine_stated and job.engine == WHISPER
+
+
+def speech_cache(job: Job, params_b: float, requests: Ints) -> PartColumn:
+    """Keys and values of a window of sound and of its words, for each beam, and a layer of the encoder at work.
+
+    Programs over PyTorch repeat what the encoder gave for each beam; CTranslate2 and servers of language models hold it
+    once (replicate_state in src/layers/transformer.cc).
+    """
+    known = sizing_constants().other
+    found = recogniser_of(job, params_b)
+    width, layers = found.width, found.decoder_layers
+    repeats = job.engine_stated and job.engine in {"transformers", WHISPER}
+    beams = beams_of(job)
+    positions = known.speech_positions.value
+    places = positions * (beams if repeats else 1.0) + known.speech_words.value * beams
+    # Of a layer of the encoder its feed-forward part and, unless fused, the scores of heads of 64 numbers.
+    working = 2.0 * positions * (6.0 * width + positions * width / known.speech_head_dim.value)
+    cache = requests * (places * 2.0 * 2.0 * width * layers + working) / 1e9
+    if loads_in_32_bits(job):
+        cache = np.maximum(cache, known.speech_loading_bytes.value * params_b)
+    settings = (requests, beams, positions, known.speech_words.value, width, layers)
+    return PartColumn(_CACHE, cache, settings)
+
+
+def speech_activations(job: Job, params_b: float, clips: Ints) -> PartColumn:
+    """Maps of a speech recogniser: an encoder over a window of sound, a decoder over its words."""
+    known = sizing_constants().other
+    found = recogniser_of(job, params_b)
+    element = 2.0 if job.recipe == "fp32" else 1.0
+    positions, words = known.speech_positions.value, known.speech_words.value
+    # Places by the layers that each passes.
+    passed = positions * found.encoder_layers + words * found.decoder_layers
+    each_place = clips * element * found.width
+    kept = each_place * passed * 34.0
+    if job.checkpointing != "none":
+        kept = each_place * (passed * 2.0 + (positions + words) * 34.0)
+    logits = clips * words * known.speech_vocab.value
+    each = sizing_constants().training.logits
+    logits = logits * (each.loss + each.answer)
+    settings = (clips, positions, words, found.width, found.encoder_layers, found.decoder_layers)
+    return PartColumn(_ACTIVATIONS, (kept + logits) / 1e9, (*settings, job.checkpointing))
