@@ -90,7 +90,13 @@ from .traced import (
     taken as taken,
     traced_facts as traced_facts,
 )
-from .values import Facts as Facts, Scalar as Scalar, Value as Value, number as number
+from .values import (
+    Facts as Facts,
+    Scalar as Scalar,
+    Value as Value,
+    is_number as is_number,
+    number as number,
+)
 from .version import VERSION as VERSION
 from .yaml.cache import sources_alone as sources_alone
 from .yaml.filling import filled as filled

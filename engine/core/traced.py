@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from whichgpu.engine.core.values import is_number
+
 
 #: What an operation is called in an expression, and what computes it.
 OPERATIONS: dict[str, Callable[..., Any]] = {
@@ -267,10 +269,7 @@ def column_of_numbers(values: Iterable[Any]) -> Any:
 
 def traced_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Facts whose numbers are inputs of that name."""
-    return {
-        name: Traced(value, name) if isinstance(value, int | float) and not isinstance(value, bool) else value
-        for name, value in facts.items()
-    }
+    return {name: Traced(value, name) if is_number(value) else value for name, value in facts.items()}
 
 
 def _of_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

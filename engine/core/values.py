@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeGuard
 
 
 #: A fact's value. Lists are tuples so that values can be hashed and compared.
@@ -20,3 +21,8 @@ def number(facts: Facts, name: str) -> float | None:
     if value is None or isinstance(value, bool | str | tuple):
         return None
     return 1.0 * value
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether a value is an integer or a float; true and false are neither."""
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from whichgpu.engine.core import Calculator, Facts, Value
+from whichgpu.engine.core import Calculator, Facts, Value, is_number
 from whichgpu.engine.interview.possible_outcomes import OpenFacts, combinations, overlays, truth_values_of
 from whichgpu.engine.interview.rule_index import Producers, RuleIndex, RuleView, written_constants
 from whichgpu.engine.rules import Default, ResolvedFacts, evaluate, facts_read
@@ -132,7 +132,7 @@ class _Range:
             seen: Mapping[str, Value | None] = {**{name: self.facts.get(name) for name in inputs}, **overlay}
             lacking = any(seen[name] is None for name in calculator.needs)
             results.add(None if lacking else calculator.function(**seen))
-        numbers = [float(value) for value in results if isinstance(value, int | float) and not isinstance(value, bool)]
+        numbers = [float(value) for value in results if is_number(value)]
         if numeric and numbers:
             between = self.rule_index.values.get(calculator.output) or ()
             low, high = min(numbers), max(numbers)

@@ -12,7 +12,7 @@ from math import prod
 from msgspec import Struct, field
 
 from whichgpu.engine.advisor import compared_facts
-from whichgpu.engine.core import Facts, Value
+from whichgpu.engine.core import Facts, Value, is_number
 from whichgpu.engine.interview.partial_plans import Watched
 from whichgpu.engine.interview.possible_outcomes import ALWAYS, OpenFacts, TruthValues, truth_values_of
 from whichgpu.engine.interview.rule_index import VERDICT, ProcurementRules, RuleIndex, RuleView, written_constants
@@ -101,7 +101,7 @@ def _tried(rule_index: RuleIndex, name: str, open_facts: OpenFacts) -> tuple[Val
 def _with_decades(rule_index: RuleIndex, name: str, values: tuple[Value | None, ...]) -> tuple[Value | None, ...]:
     """The values of a number with powers of ten about them: sums follow it everywhere, not at lines of rules alone."""
     fact = rule_index.advisor.vocabulary.facts[name]
-    known = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    known = [value for value in values if is_number(value)]
     above = [value for value in known if value > 0]
     if not fact.numeric or not above:
         return values

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.core import Facts, NumberColumn, Traced, marked, traced_facts, tracing
+from whichgpu.engine.core import Facts, NumberColumn, Traced, is_number, marked, traced_facts, tracing
 from whichgpu.engine.plans.costs.constants import load_economics
 from whichgpu.engine.plans.costs.procurement import procurement_figures
 from whichgpu.engine.plans.layouts import Layouts, columns_of
@@ -104,7 +104,7 @@ def _gpu(gpu: Gpu) -> Gpu:
     numbers = {
         name: marked(value, f"gpu.{name}", source)
         for name in gpu.__struct_fields__
-        if isinstance(value := getattr(gpu, name), int | float) and not isinstance(value, bool)
+        if is_number(value := getattr(gpu, name))
     }
     rates = {
         key: Traced(value, f"gpu.{key}_{'tops' if key == 'int8' else 'tflops'}", source=source)

@@ -15,6 +15,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from whichgpu.engine.core import is_number
 from whichgpu.engine.records.evaluation import SOLVED, Names, agree
 from whichgpu.engine.records.formulas import figures_of
 
@@ -117,7 +118,7 @@ def _computed(answer: Mapping[str, Any], *, searched: bool = False) -> Iterator[
     """Each number of the trace that was computed, or each that was searched for: its plan and its name."""
     for entry in answer["trace"]:
         if entry["kind"] == "computed" and (entry["calculator"] in _CHOSEN_BY) is searched:
-            yield from ((entry["scope"], name) for name, value in entry["effects"].items() if _number(value))
+            yield from ((entry["scope"], name) for name, value in entry["effects"].items() if is_number(value))
 
 
 class _Scope(Struct, frozen=True):
@@ -174,7 +175,7 @@ def _plan_numbers(plan: Mapping[str, Any], entries: Sequence[Mapping[str, Any]])
         numbers["score"] = plan["score"]
     for name, value in (plan["speed"] or {}).items():
         figure, _, end = name.rpartition("_")
-        if end in {"low", "high"} and _number(value):
+        if end in {"low", "high"} and is_number(value):
             numbers[f"speed.{figure}.{end}"] = value
     return numbers
 
@@ -226,7 +227,7 @@ def _bands(figures: Mapping[str, Any]) -> dict[str, float]:
         f"{name}.{end}": figure[end]
         for name, figure in figures.items()
         for end in ("low", "high")
-        if isinstance(figure, dict) and _number(figure.get(end))
+        if isinstance(figure, dict) and is_number(figure.get(end))
     }
 
 
@@ -235,13 +236,9 @@ def _numbers(entries: Any) -> dict[str, float]:
     found: dict[str, float] = {}
     for entry in entries:
         for item in entry["matched"]:
-            if _number(item["value"]):
+            if is_number(item["value"]):
                 found.setdefault(item["fact"], item["value"])
     for entry in entries:
         if entry["kind"] in ("given", "assumed", "looked_up", "computed", "derived"):
-            found |= {name: value for name, value in entry["effects"].items() if _number(value)}
+            found |= {name: value for name, value in entry["effects"].items() if is_number(value)}
     return found
-
-
-def _number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from whichgpu.engine.core import Traced, marked
+from whichgpu.engine.core import Traced, is_number, marked
 from whichgpu.engine.sizing.job import Job
 
 
@@ -26,7 +26,7 @@ def traced_job(job: Job) -> Job:
     numbers = {
         name: Traced(value, _FACTS.get(name, name), source="the job as it is sized")
         for name in job.__struct_fields__
-        if isinstance(value := getattr(job, name), int | float) and not isinstance(value, bool) and value
+        if is_number(value := getattr(job, name)) and value
     }
     shape = job.shape
     if shape is not None:

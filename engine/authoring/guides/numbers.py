@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from whichgpu.engine.advisor import Advisor
+from whichgpu.engine.core import is_number
 from whichgpu.engine.rules import ConsiderCounts, Monitor, Points, Rule, SetFact
 
 
@@ -80,7 +81,7 @@ def _there(entry: CoverageEntry, advisor: Advisor) -> Iterator[float]:
             yield from numbers_in(position["says"])
     for name in entry.facts:
         yield from numbers_in(msgspec.json.encode(advisor.vocabulary.facts[name]).decode())
-    yield from (float(v.is_) for v in entry.values if isinstance(v.is_, int | float) and not isinstance(v.is_, bool))
+    yield from (float(v.is_) for v in entry.values if is_number(v.is_))
     for done in entry.sums:
         yield done.is_
         yield from numbers_in(" ".join(map(str, done.given.values())))

@@ -14,7 +14,7 @@ from whichgpu.engine.authoring.lint.regions import Example, Regions
 from whichgpu.engine.authoring.testing.cases import FactsFor, TestCases
 from whichgpu.engine.authoring.testing.suggesting import Suggestion
 from whichgpu.engine.authoring.testing.writing import Written
-from whichgpu.engine.core import Facts, Value, WhichgpuError
+from whichgpu.engine.core import Facts, Value, WhichgpuError, is_number
 from whichgpu.engine.rules import Rule, Rulebook, Vocabulary, constants
 
 
@@ -93,7 +93,7 @@ class FirstTests:
         found = dict(known)
         for name, value in known.items():
             limit = limits.get(name, 0.0)
-            if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < limit / 20:
+            if is_number(value) and abs(value) < limit / 20:
                 half = limit / 2
                 found[name] = round(half) if half >= 2 or self._vocabulary.facts[name].type == "int" else half
         return found

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
-from whichgpu.engine.core import Scalar, Value
+from whichgpu.engine.core import Scalar, Value, is_number
 from whichgpu.engine.rules.facts import FactDef, Vocabulary
 from whichgpu.engine.rules.language.tree import (
     And,
@@ -255,7 +255,7 @@ def representatives(fact: FactDef, named: Iterable[Scalar]) -> tuple[Value, ...]
     low, high = (math.copysign(_FAR, end) if math.isinf(end) else float(end) for end in bounds(fact))
     if fact.exclusive_min:
         low += min(1e-3, (high - low) / 1e6)
-    inner = {float(c) for c in named if isinstance(c, int | float) and not isinstance(c, bool) and low <= c <= high}
+    inner = {float(c) for c in named if is_number(c) and low <= c <= high}
     marks = sorted({low, high, *inner})
     between = [_middle(a, b) for a, b in pairwise(marks)]
     if fact.type == "int":

@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from whichgpu.engine.core import Value
+from whichgpu.engine.core import Value, is_number
 from whichgpu.engine.rules.inference.evaluation import Evaluation
 from whichgpu.engine.rules.rulebook.model import Rule
 from whichgpu.engine.rules.rulebook.resolve import Collision, Resolution
@@ -75,11 +75,7 @@ class ResolvedFacts(Struct, frozen=True):
 
 def differ(left: Value, right: Value, tolerance: float) -> bool:
     """Whether two values are not the same; numbers may differ by ``tolerance`` of the larger."""
-    if _is_number(left) and _is_number(right):
-        one, other = float(left), float(right)  # type: ignore[arg-type]
+    if is_number(left) and is_number(right):
+        one, other = float(left), float(right)
         return abs(one - other) > tolerance * max(abs(one), abs(other))
     return bool(left != right)
-
-
-def _is_number(value: Value) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -18,6 +18,7 @@ from whichgpu.engine.core import (
     Problem,
     ScalarNode,
     SequenceNode,
+    is_number,
     nearest_words,
     place_of,
     typed,
@@ -155,7 +156,7 @@ class Reader:
     def number(self, node: Node, what: str) -> float | None:
         """A finite plain number."""
         value = typed(node.text) if isinstance(node, ScalarNode) else None
-        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf"):
+        if is_number(value) and abs(value) < float("inf"):
             return value
         self.add("wrong-form", f"{what} is {kind_of(node)} and should be a number", node)
         return None

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check
 from whichgpu.engine.authoring.lint.said_numbers import SaidNumber, all_numbers, numbers_anywhere, numbers_said
-from whichgpu.engine.core import knowledge_in_use
+from whichgpu.engine.core import is_number, knowledge_in_use
 from whichgpu.engine.rules import ConsiderCounts, Fallback, Monitor, Points, Reject, Rule, SetFact, constants
 
 
@@ -84,7 +84,7 @@ def _expected(rule: Rule) -> frozenset[float]:
     values = [value for each in expected for value in (*each.facts.values(), *each.effects.values())]
     values = [end for value in values for end in (value.values() if isinstance(value, Mapping) else [value])]
     ends = [end for value in values for end in (value if isinstance(value, list | tuple) else [value])]
-    return frozenset(float(end) for end in ends if isinstance(end, int | float) and not isinstance(end, bool))
+    return frozenset(float(end) for end in ends if is_number(end))
 
 
 def _held(context: LintContext) -> Mapping[tuple[str, float], set[str]]:
@@ -184,7 +184,7 @@ def _sizes(rules: Sequence[Rule], context: LintContext) -> frozenset[float]:
     named = {name for name in (*claims, *lines) if isinstance(name, str)}
     every = [(gpu.get("gpu.vram_gb"), {gpu.get(name) for name in _OF_CARDS}) for gpu in context.catalogue.gpus]
     meant = [size for size, names in every if named & names] or [size for size, _ in every]
-    return frozenset(float(size) for size in meant if isinstance(size, int | float) and not isinstance(size, bool))
+    return frozenset(float(size) for size in meant if is_number(size))
 
 
 #: Months, days and hours of a year, hours of a day, thousands and percentages: other ways to write the same.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TypeGuard
 
 from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check
-from whichgpu.engine.core import Place
+from whichgpu.engine.core import Place, is_number
 from whichgpu.engine.rules import Const, Rule, SetFact, constants
 
 
@@ -119,4 +119,4 @@ def _amounts(context: LintContext) -> dict[str, list[float]]:
 
 def _positive(value: object) -> TypeGuard[float]:
     """Whether it is a number above 0."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+    return is_number(value) and value > 0

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check
 from whichgpu.engine.authoring.lint.wording import stem
-from whichgpu.engine.core import knowledge_in_use
+from whichgpu.engine.core import is_number, knowledge_in_use
 from whichgpu.engine.rules import Points, Rule, Say, ShowFigure, constants
 
 
@@ -67,7 +67,7 @@ def unread_parameter(context: LintContext) -> Iterator[Finding]:
     parameters = knowledge_in_use().parameters
     for rule in context.rulebook.rules:
         shown = {effect.figure for effect in rule.effects if isinstance(effect, ShowFigure)} & parameters.keys()
-        read = {float(value) for line in rule.when for _, value in constants(line.expr) if _is_number(value)}
+        read = {float(value) for line in rule.when for _, value in constants(line.expr) if is_number(value)}
         for unit in sorted({parameters[name].unit for name in shown}):
             of_unit = {name for name, parameter in parameters.items() if parameter.unit == unit}
             meant = {name for name in of_unit if parameters[name].value in read}
@@ -76,10 +76,6 @@ def unread_parameter(context: LintContext) -> Iterator[Finding]:
                 yield unread_parameter.about(
                     rule, f"{rule.id} shows {figures}", nearest=tuple(sorted(meant)), fix="show the one that it reads"
                 )
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 @check("warning")

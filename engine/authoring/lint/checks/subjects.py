@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from whichgpu.engine.authoring.lint.finding import Finding, LintContext, check
 from whichgpu.engine.authoring.lint.wording import rarity, share_said, words_of
-from whichgpu.engine.core import nearest_words
+from whichgpu.engine.core import is_number, nearest_words
 from whichgpu.engine.rules import Ask, FactDef, Monitor, Rule, Say, ShowFigure, constants, source_heads
 
 
@@ -201,7 +201,7 @@ def _listed(value: object) -> list[object]:
 
 def _ends(value: object) -> list[float]:
     numbers = value if isinstance(value, list | tuple) else [value]
-    return [float(number) for number in numbers if isinstance(number, int | float) and not isinstance(number, bool)]
+    return [float(number) for number in numbers if is_number(number)]
 
 
 @check("warning")
