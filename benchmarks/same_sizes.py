@@ -74,11 +74,13 @@ def figures(jobs: int) -> dict[str, Any]:
         for number in range(PLANS_EACH if job.sized else 0):
             gpu, degrees = chance.choice(gpus), (chance.choice(DEGREES), chance.choice((1, 1, 1, 2, 3, 4)))
             layout = Layout(*degrees, chance.choice(DEGREES), chance.choice(SHARDINGS) if job.training else "none")
-            room = chance.choice((None, 0, 1, 5, 40, 300, 5000))
+            max_batch = chance.choice((None, 0, 1, 5, 40, 300, 5000))
             fabric, count = fabric_of(gpu), layout.count
             links = fabric.link_of(count), fabric.node_link_of(count)
             memory = estimate_memory(job, gpu, layout)
-            timed = speed.estimate(gpu, layout, *links, nodes=fabric.nodes(count), room=None if job.training else room)
+            timed = speed.estimate(
+                gpu, layout, *links, nodes=fabric.nodes(count), max_batch=None if job.training else max_batch
+            )
             found[f"{name} {number} {gpu.id} {layout.label}"] = {
                 "memory": memory and [memory.low_gb, memory.per_gpu_gb, memory.high_gb, memory.allocated_gb],
                 "terms": memory and [[term.name, term.value, term.inputs] for term in memory.terms],

@@ -58,8 +58,8 @@ def served(steps: Steps, answer: int, replica: Replica, load: Load) -> queueing.
     none = structs.replace(constants.tail, value=0.0, low=0.0)
     # Nor does it tell when requests end: their lengths are drawn at random.
     alone = structs.replace(constants, request_overhead_ms=none, token_attended_us=none, clump=none)
-    room = replica.cache_tokens / (load.input_tokens + answer / 2.0)
-    places = np.clip(np.array([room]), 1.0, float(replica.max_batch))
+    max_batch = replica.cache_tokens / (load.input_tokens + answer / 2.0)
+    places = np.clip(np.array([max_batch]), 1.0, float(replica.max_batch))
     step, lengthened = steps.without_and_with(1.0)
     share = load.input_tokens / replica.token_budget
     return queueing.Replica(steps, answer, places, lengthened - step, share, alone)
@@ -93,7 +93,7 @@ def grid() -> Iterator[tuple[str, str, Steps, Replica, Load]]:
     inputs = inputs_of(starts, load_advisor(tests=False))
     for name, point in zip(CONFIGURATIONS, starts, strict=True):
         one = inputs[point.id]
-        tokens = int(one.room[0] * one.job.context_tokens)
+        tokens = int(one.max_batch[0] * one.job.context_tokens)
         for asked, answered in LENGTHS:
             job = structs.replace(one.job, input_tokens=asked, output_tokens=answered)
             load = speed_serving.load_of(job, job.shape, one.split.rows)

@@ -90,7 +90,7 @@ class Inputs(NamedTuple):
     table: GpuTable
     which: Any
     split: Split
-    room: Floats
+    max_batch: Floats
 
 
 def inputs_of(asked: Sequence[Point], advisor: Advisor) -> dict[str, Inputs]:
@@ -99,10 +99,10 @@ def inputs_of(asked: Sequence[Point], advisor: Advisor) -> dict[str, Inputs]:
     calls: list[tuple[Inputs, dict[str, Any]]] = []
     formulas = JobSpeed.columns
 
-    def columns(self: Any, table: Any, which: Any, split: Any, room: Any = None, pick: Any = "value") -> Any:
-        values = formulas(self, table, which, split, room, pick)
-        if room is not None and len(which) == 1:
-            calls.append((Inputs(self._job, self._demand, table, which, split, room), values))
+    def columns(self: Any, table: Any, which: Any, split: Any, max_batch: Any = None, pick: Any = "value") -> Any:
+        values = formulas(self, table, which, split, max_batch, pick)
+        if max_batch is not None and len(which) == 1:
+            calls.append((Inputs(self._job, self._demand, table, which, split, max_batch), values))
         return values
 
     with patch.object(JobSpeed, "columns", columns):
@@ -181,17 +181,17 @@ class Stack:
         load = members[0].demand
         if load.rate is not None:
             load = load._replace(rate=np.array([one.demand.rate for one in members]), tokens_per_s=None)
-        room = np.concatenate([one.room for one in members])
-        return members, job, stacked(loads), stacked([one.split for one in members]), room, load
+        max_batch = np.concatenate([one.max_batch for one in members])
+        return members, job, stacked(loads), stacked([one.split for one in members]), max_batch, load
 
     def figures(self, values: dict[str, float], pick: Any = "value") -> dict[str, Floats]:
         """The figures of all points, in their order, with these constants."""
         found = {figure: np.full(len(self._inputs), np.nan) for figure in FIGURES}
         with constants_set(values):
-            for places, (members, job, load, split, room, asked) in self._groups:
+            for places, (members, job, load, split, max_batch, asked) in self._groups:
                 rates = stacked([speed_serving.rates_of(one.job, one.table, pick).take(one.which) for one in members])
                 steps = speed_serving.steps_of(load, rates, split)
-                answer = serving_load.load_values(job, steps, split.rows, room=room, demand=asked)
+                answer = serving_load.load_values(job, steps, split.rows, max_batch=max_batch, demand=asked)
                 for figure in FIGURES:
                     found[figure][places] = answer[figure]
         return found

@@ -23,7 +23,7 @@ class _Block:
 
     def __init__(self, columns: SizeColumns, goals: Goals, found: Found) -> None:
         self._found, self._goals, self._columns = found, goals, columns
-        self.speeds = columns.ends(found.gpu, found.layouts, found.room)
+        self.speeds = columns.ends(found.gpu, found.layouts, found.max_batch)
         self._counts: CountEnds | None = None
 
     @property

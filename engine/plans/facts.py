@@ -147,7 +147,7 @@ def _memory(found: Found, gpus: GpuTable, count: Ints) -> dict[str, Column]:
 
 
 def _speed(found: Found, goals: Goals) -> dict[str, Column]:
-    facts: dict[str, Column] = {"plan.max_micro_batch": _whole(np.where(found.timed, found.room, np.nan))}
+    facts: dict[str, Column] = {"plan.max_micro_batch": _whole(np.where(found.timed, found.max_batch, np.nan))}
     for name in _SPEEDS:
         if name in found.speed:
             facts[f"plan.{name}"] = NumberColumn(found.speed[name])

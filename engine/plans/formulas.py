@@ -82,7 +82,7 @@ def _figures(maker: PlanMaker, plans: Sequence[Plan]) -> Iterator[tuple[str, Any
     for name, column in table.items():
         if isinstance(column, NumberColumn):
             yield name, column.values
-    ends = [columns.speed(which, layouts, found.room, pick) for pick in ("value", "low", "high")]
+    ends = [columns.speed(which, layouts, found.max_batch, pick) for pick in ("value", "low", "high")]
     for name, speed in ends[0].items():
         if not name.startswith("_"):
             yield f"speed.{name}", speed

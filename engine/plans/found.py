@@ -18,9 +18,9 @@ class Found(NamedTuple):
     layouts: Layouts
     why: tuple[str, ...]  # where the count comes from
     usual: Layouts  # the layout that is usual for the count
-    timed: Bools  # others are made to be rejected: their speed and room are not computed
+    timed: Bools  # others are made to be rejected: their speed and largest batch are not computed
     smallest: Ints  # smallest count of the GPU that fits; 0 where none does
-    room: Floats  # largest micro-batch, or requests per replica, that fits; NaN where it is not known
+    max_batch: Floats  # largest micro-batch, or requests per replica, that fits; NaN where it is not known
     speed: dict[str, Floats]  # figures by name; NaN where one is not known
     memory: MemoryColumns | None  # per GPU; None where neither model nor memory is known
     fits: Floats  # 1 or 0, judged on the cautious side; NaN where memory is not known
@@ -35,7 +35,7 @@ class Found(NamedTuple):
         """One configuration alone, without what it takes: its memory and speed are left out."""
         at = slice(row, row + 1)
         layouts, usual = (Layouts(*(column[at] for column in each)) for each in (self.layouts, self.usual))
-        columns = (self.smallest[at], self.room[at])
+        columns = (self.smallest[at], self.max_batch[at])
         return Found(self.gpu[at], layouts, self.why[at], usual, self.timed[at], *columns, {}, None, self.fits[at])
 
     def by_gpu(self) -> Iterator[tuple[int, range]]:

@@ -20,25 +20,25 @@ _MOST_KEPT = 20_000
 class Sped(NamedTuple):
     """The speed of plans, a row for each."""
 
-    room: Floats  # the largest batch that fits; NaN where it is not known, or speed does not hang on it
+    max_batch: Floats  # the largest batch that fits; NaN where it is not known, or speed does not hang on it
     figures: dict[str, Floats]  # NaN where one is not known
 
     def take(self, rows: Ints) -> Sped:
         """That of some plans."""
-        return Sped(self.room[rows], {name: column[rows] for name, column in self.figures.items()})
+        return Sped(self.max_batch[rows], {name: column[rows] for name, column in self.figures.items()})
 
     def followed_by(self, more: Sped) -> Sped:
         """That of these plans and of others of the same job."""
         names = dict.fromkeys((*self.figures, *more.figures))
-        unknown = [np.full(len(each.room), np.nan) for each in (self, more)]
+        unknown = [np.full(len(each.max_batch), np.nan) for each in (self, more)]
         figures = {
             name: np.concatenate([self.figures.get(name, unknown[0]), more.figures.get(name, unknown[1])])
             for name in names
         }
-        return Sped(np.concatenate([self.room, more.room]), figures)
+        return Sped(np.concatenate([self.max_batch, more.max_batch]), figures)
 
 
-#: Computes the speed of plans: the GPU of each, its layout, and the room where it is known.
+#: Computes the speed of plans: the GPU of each, its layout, and the largest batch where it is known.
 Compute: TypeAlias = Callable[[Ints, Layouts, Floats | None], Sped]
 
 
@@ -57,16 +57,16 @@ class KeptSpeed:
         self._rows: Ints = np.zeros(0, np.int64)  # of each key
         self._sped: Sped | None = None
 
-    def of(self, which: Ints, layouts: Layouts, room: Floats | None = None) -> Sped:
+    def of(self, which: Ints, layouts: Layouts, max_batch: Floats | None = None) -> Sped:
         """The speed of plans.
 
         Args:
             which: the GPU of each, by its position.
             layouts: of the plans.
-            room: the largest batch that fits each, where the caller knows it.
+            max_batch: the largest batch that fits each, where the caller knows it.
         """
         if not len(which):
-            return self._compute(which, layouts, room)
+            return self._compute(which, layouts, max_batch)
         keys = _keys(which, layouts)
         rows, new = self._found(keys)
         if self._sped is None or new.any():
@@ -75,7 +75,7 @@ class KeptSpeed:
                 new = np.ones(len(keys), np.bool_)
             added, first = np.unique(keys[new], return_index=True)
             chosen = np.flatnonzero(new)[first]
-            more = self._compute(which[chosen], layouts.take(chosen), None if room is None else room[chosen])
+            more = self._compute(which[chosen], layouts.take(chosen), None if max_batch is None else max_batch[chosen])
             self._sped = more if self._sped is None else self._sped.followed_by(more)
             self._add(added)
             rows, _ = self._found(keys)

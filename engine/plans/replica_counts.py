@@ -27,12 +27,12 @@ class Replicas(NamedTuple):
     gpu: Ints  # its position in the catalogue
     layouts: Layouts  # with one replica
     least: Ints  # the fewest replicas that hold the requests in flight
-    room: Floats  # requests that fit one replica
+    max_batch: Floats  # requests that fit one replica
 
     def take(self, which: Ints | Bools) -> Replicas:
         """Some of them."""
-        place, gpu, layouts, least, room = self
-        return Replicas(place[which], gpu[which], layouts.take(which), least[which], room[which])
+        place, gpu, layouts, least, max_batch = self
+        return Replicas(place[which], gpu[which], layouts.take(which), least[which], max_batch[which])
 
     def times(self, number: Ints) -> Layouts:
         """So many of each."""
@@ -59,7 +59,7 @@ def first_tries(sizes: PlanSizes, replicas: Replicas, most: Ints, wanted: Sequen
     # Several are linked as more are: some cards only in pairs.
     several = replicas.times(np.minimum(np.maximum(least, 2), top))
     limits = [goals.times for goals in wanted]
-    sustained = sizes.columns.load_of_a_replica(replicas.gpu, several, replicas.room, limits)
+    sustained = sizes.columns.load_of_a_replica(replicas.gpu, several, replicas.max_batch, limits)
     if sustained is None:
         return [None for _ in wanted]
     tries, starts, known = list[Ints](), list[Ints](), list[Bools]()
@@ -173,7 +173,7 @@ def _fewest(
 
 def speed_of(sizes: PlanSizes, replicas: Replicas, number: Ints) -> dict[str, Floats]:
     """The speed of so many of each."""
-    return sizes.columns.kept_speed.of(replicas.gpu, replicas.times(number), replicas.room).figures
+    return sizes.columns.kept_speed.of(replicas.gpu, replicas.times(number), replicas.max_batch).figures
 
 
 def _speed_and_ahead(
@@ -232,7 +232,7 @@ def _more(
         enough = np.ceil(enough * 0.999).astype(np.int64)
         if sizes.job.shape is None:  # Replicas that share a queue sustain more each by being more.
             enough = np.minimum(enough, most)
-        # Room asks for a little more than that.
+        # A margin beside the targets asks for a little more than that.
         a_little = number + np.maximum(1, np.maximum(number - least, least // 8))
         further = np.where(enough > number, enough, np.minimum(a_little, most))
         if not sizes.job.expert_parallel:  # Else replicas get faster by being more.

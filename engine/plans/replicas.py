@@ -88,7 +88,7 @@ def _replicas(sizes: PlanSizes, which: Ints, smallest: Ints) -> Replicas:
     place = place[choices.query]
     gpu = which[place]
     least = _least(sizes, choices, columns.limits_gb[gpu], fabrics.most[fabric[place]])
-    found = Replicas(place, gpu, choices.layouts, least, columns.room(gpu, choices.layouts))
+    found = Replicas(place, gpu, choices.layouts, least, columns.max_batch(gpu, choices.layouts))
     return found.take(least > 0)
 
 

@@ -67,7 +67,7 @@ class SizeColumns:
         self.needs = needs
         self.of_job = speed
         self._batch_free = job.training and "batch_size_per_gpu" in job.unstated
-        #: Speed and room of plans as ``speed`` has them, each computed once.
+        #: Speed and largest batch of plans as ``speed`` has them, each computed once.
         self.kept_speed = KeptSpeed(self._speed)
         most = plan_constants().most_gpus[job.kind].value
         split_stated = any((job.tensor_parallel, job.pipeline_parallel, job.data_ranks))
@@ -179,8 +179,8 @@ class SizeColumns:
         fits = choices.raised_gb <= self.limits_gb[which]
         if not rate_stated and fits.any():
             return None
-        room, speed = self.kept_speed.of(which, choices.layouts)
-        usable = fits if fits.any() else room >= 1
+        max_batch, speed = self.kept_speed.of(which, choices.layouts)
+        usable = fits if fits.any() else max_batch >= 1
         served = capacity(speed) if rate_stated else rate(speed)
         if rate_stated and (sustains := usable & (speed.get("overloaded", np.ones_like(served)) == 0)).any():
             return choices.layouts.at(int(sustains.argmax()))
@@ -204,54 +204,58 @@ class SizeColumns:
         enough = served * plan_constants().worth_splitting.value >= served.max(initial=0.0)
         return choices.layouts.at(int(enough.argmax())) if served.any() else None
 
-    def room(self, which: Ints, layouts: Layouts) -> Floats:
+    def max_batch(self, which: Ints, layouts: Layouts) -> Floats:
         """The largest batch that fits: micro-batch in training, requests per replica while serving; NaN if unknown."""
         return self.needs.most_batch(layouts, self.limits_gb[which])
 
     def speed(
-        self, which: Ints, layouts: Layouts, room: Floats | None = None, pick: Pick = "value"
+        self, which: Ints, layouts: Layouts, max_batch: Floats | None = None, pick: Pick = "value"
     ) -> dict[str, Floats]:
         """The named figures of speed of each plan, NaN where one is not known.
 
         Args:
             which: the GPU of each plan.
             layouts: of the plans.
-            room: the largest batch that fits each; computed where it is not given and matters.
+            max_batch: the largest batch that fits each; computed where it is not given and matters.
             pick: the slow, middle or fast end of the constants.
         """
-        return self._speed(which, layouts, room, pick).figures
+        return self._speed(which, layouts, max_batch, pick).figures
 
-    def ends(self, which: Ints, layouts: Layouts, room: Floats | None = None) -> list[dict[str, Floats]]:
+    def ends(self, which: Ints, layouts: Layouts, max_batch: Floats | None = None) -> list[dict[str, Floats]]:
         """The figures as ``speed`` gives them at the slow and at the fast end of the constants."""
-        room = self._known_room(which, layouts, room)
-        found = self.of_job.ends(self.gpus, which, self._split(which, layouts, room), room) if len(which) else ({}, {})
+        max_batch = self._known_max_batch(which, layouts, max_batch)
+        found = (
+            self.of_job.ends(self.gpus, which, self._split(which, layouts, max_batch), max_batch)
+            if len(which)
+            else ({}, {})
+        )
         return [_completed(end, len(which)) for end in found]
 
-    def _speed(self, which: Ints, layouts: Layouts, room: Floats | None, pick: Pick = "value") -> Sped:
-        room = self._known_room(which, layouts, room)
+    def _speed(self, which: Ints, layouts: Layouts, max_batch: Floats | None, pick: Pick = "value") -> Sped:
+        max_batch = self._known_max_batch(which, layouts, max_batch)
         if not len(which):
-            return Sped(room, _completed({}, 0))
-        found = self.of_job.columns(self.gpus, which, self._split(which, layouts, room), room, pick)
-        return Sped(room, _completed(found, len(which)))
+            return Sped(max_batch, _completed({}, 0))
+        found = self.of_job.columns(self.gpus, which, self._split(which, layouts, max_batch), max_batch, pick)
+        return Sped(max_batch, _completed(found, len(which)))
 
-    def _known_room(self, which: Ints, layouts: Layouts, room: Floats | None) -> Floats:
+    def _known_max_batch(self, which: Ints, layouts: Layouts, max_batch: Floats | None) -> Floats:
         """The largest batch that fits; where replicas share their experts what one holds hangs on the others."""
-        if room is not None and (self.job.training or not self.job.expert_parallel):
-            return room
-        return self.room(which, layouts) if self.room_matters and len(which) else np.full(len(which), np.nan)
+        if max_batch is not None and (self.job.training or not self.job.expert_parallel):
+            return max_batch
+        return self.max_batch(which, layouts) if self.batch_matters and len(which) else np.full(len(which), np.nan)
 
-    def _split(self, which: Ints, layouts: Layouts, room: Floats) -> Split:
+    def _split(self, which: Ints, layouts: Layouts, max_batch: Floats) -> Split:
         context, small = card_columns(self.gpus)
-        return self.links.split(which, layouts.rows(self.batch(room, layouts), context[which], small[which]))
+        return self.links.split(which, layouts.rows(self.batch(max_batch, layouts), context[which], small[which]))
 
     def load_of_a_replica(
-        self, which: Ints, layouts: Layouts, room: Floats, limits: Sequence[Targets]
+        self, which: Ints, layouts: Layouts, max_batch: Floats, limits: Sequence[Targets]
     ) -> SustainedLoad | None:
         """The load that a replica sustains within limits on its times; None where that hangs on how many there are."""
-        return self.of_job.sustained_load(self.gpus, which, self._split(which, layouts, room), room, limits)
+        return self.of_job.sustained_load(self.gpus, which, self._split(which, layouts, max_batch), max_batch, limits)
 
     @property
-    def room_matters(self) -> bool:
+    def batch_matters(self) -> bool:
         """Whether speed hangs on how large a batch fits."""
         return self._batch_free or not self.job.training
 
@@ -273,16 +277,16 @@ class SizeColumns:
         raised = self.needs.raised(memory.per_gpu_gb, memory.method)
         return np.where(np.isnan(usable), np.nan, (memory.per_gpu_gb <= granted) & (raised <= usable))
 
-    def batch(self, room: Floats, layouts: Layouts) -> Ints:
+    def batch(self, max_batch: Floats, layouts: Layouts) -> Ints:
         """Requests in flight; in training the micro-batch, as large as fits up to a bound where none is stated.
 
         Args:
-            room: the largest batch that fits each plan; NaN where it is not known.
+            max_batch: the largest batch that fits each plan; NaN where it is not known.
             layouts: of the plans.
         """
         job, constants = self.job, plan_constants()
         if not self._batch_free:
-            return np.full(len(room), batch_of(job))
+            return np.full(len(max_batch), batch_of(job))
         bound = 1.0 * constants.images_per_micro_batch.value
         if job.shape is not None:
             bound = constants.tokens_per_micro_batch.value / job.seq_len_tokens
@@ -291,8 +295,8 @@ class SizeColumns:
             bound = max(bound, min(constants.small_images_per_micro_batch.value, usual / job.pixels()))
         # The nearest power of two: that below would fall by half at the very lengths that people state.
         bound = 2 ** max(0, round(math.log2(bound)))
-        known = room > 0
-        most = np.minimum(np.where(known, room, 1), bound)
+        known = max_batch > 0
+        most = np.minimum(np.where(known, max_batch, 1), bound)
         if job.global_batch:  # What a run takes for all its steps is known by what each rank has of one.
             counted = job.train_steps and not job.train_tokens
             shared = self._share_of_a_step(job.global_batch, layouts) if counted else job.global_batch

@@ -153,9 +153,9 @@ class PlanSizes:
         speed, _ = self._estimated_speed(gpu, layout)
         return speed.values if speed is not None else {}
 
-    def speed_columns(self, which: Ints, layouts: Layouts, room: Floats | None = None) -> dict[str, Floats]:
+    def speed_columns(self, which: Ints, layouts: Layouts, max_batch: Floats | None = None) -> dict[str, Floats]:
         """Speed of many plans as ``SizeColumns`` gives it, with the hours of a run that was timed."""
-        return self._timed_elsewhere(self.columns.kept_speed.of(which, layouts, room).figures)
+        return self._timed_elsewhere(self.columns.kept_speed.of(which, layouts, max_batch).figures)
 
     def usual_columns(self, which: Ints, counts: Ints) -> Usual:
         """The usual layouts as ``SizeColumns`` gives them, with their speed, and the hours of a run that was timed."""
@@ -187,17 +187,17 @@ class PlanSizes:
             timed: whether their speed is computed.
         """
         unknown = np.full(len(gpu), np.nan)
-        memory, fits, room, speed = None, unknown, unknown, dict[str, Floats]()
+        memory, fits, max_batch, speed = None, unknown, unknown, dict[str, Floats]()
         if self.job.sized:
             memory = columns.memory(gpu, layouts)
             fits = unknown if memory is None else columns.fits(gpu, memory)
             rows = np.flatnonzero(timed)
             sped = columns.kept_speed.of(gpu[rows], layouts.take(rows))
-            fitting = sped.room if columns.room_matters else columns.room(gpu[rows], layouts.take(rows))
-            room = _scattered(fitting, rows, unknown)
+            fitting = sped.max_batch if columns.batch_matters else columns.max_batch(gpu[rows], layouts.take(rows))
+            max_batch = _scattered(fitting, rows, unknown)
             every = self._timed_elsewhere(sped.figures)
             speed = {name: _scattered(figure, rows, unknown) for name, figure in every.items()}
-        return Found(gpu, layouts, why, usual, timed, columns.smallest[gpu], room, speed, memory, fits)
+        return Found(gpu, layouts, why, usual, timed, columns.smallest[gpu], max_batch, speed, memory, fits)
 
     def speed_of(self, found: Found, row: int, gpu: Gpu, layout: Layout, ends: Ends) -> SpeedEstimate | None:
         """The speed of one configuration, its figures with bands and formulas on demand.
@@ -215,7 +215,7 @@ class PlanSizes:
         if self._timed is not None:
             values.pop("hours", None)  # They are those of the run that was timed, which says what they are made of.
         results, _ = self._cache.of(gpu)
-        batch = int(results.columns.batch(found.room[row : row + 1], columns_of([layout]))[0])
+        batch = int(results.columns.batch(found.max_batch[row : row + 1], columns_of([layout]))[0])
 
         @cache
         def build() -> dict[str, Figure]:
@@ -232,23 +232,23 @@ class PlanSizes:
         key = gpu.id, layout
         if key not in results.speeds:
             which, layouts = np.array([place]), columns_of([layout])
-            room = results.columns.room(which, layouts)
-            (values,) = rows_of_values(results.columns.speed(which, layouts, room))
-            most = None if math.isnan(room[0]) else int(room[0])
+            max_batch = results.columns.max_batch(which, layouts)
+            (values,) = rows_of_values(results.columns.speed(which, layouts, max_batch))
+            most = None if math.isnan(max_batch[0]) else int(max_batch[0])
             estimate = SpeedEstimate(values, partial(self._figures, gpu, layout, most)) if values else None
             results.speeds[key] = estimate, most
         return results.speeds[key]
 
-    def _figures(self, gpu: Gpu, layout: Layout, room: int | None) -> dict[str, Figure]:
+    def _figures(self, gpu: Gpu, layout: Layout, max_batch: int | None) -> dict[str, Figure]:
         fabric, count = self.fabric(gpu), layout.count
-        known = np.array([np.nan if room is None else room])
+        known = np.array([np.nan if max_batch is None else max_batch])
         found = self.columns.of_job.estimate(
             gpu,
             layout,
             fabric.link_of(count),
             fabric.node_link_of(count),
             nodes=fabric.nodes(count),
-            room=None if self.job.training else room,
+            max_batch=None if self.job.training else max_batch,
             batch=int(self.columns.batch(known, columns_of([layout]))[0]),
         )
         return {} if found is None else found.figures

@@ -99,22 +99,22 @@ class _Work(NamedTuple):
         return self.token + self.each * (1.6 * np.sqrt(self.busy * self.at_once / np.maximum(1.0, others)))
 
 
-def replica_of(job: Job, steps: Steps, room: Floats, small_card: Any) -> Replica:
+def replica_of(job: Job, steps: Steps, max_batch: Floats, small_card: Any) -> Replica:
     """The replicas of each plan.
 
     Args:
         job: what is served.
         steps: of the plans.
-        room: sequences of the full context whose cache fits one replica; NaN where memory is unknown.
+        max_batch: sequences of the full context whose cache fits one replica; NaN where memory is unknown.
         small_card: where engines take fewer tokens and requests at a time.
     """
     serving = speed_constants().serving
     limit = np.where(small_card, serving.max_sequences_small.value, serving.max_sequences.value)
     # Requests are half-way through their answers on average.
     answer: Any = np.maximum(1, job.output_tokens)
-    held = room * np.maximum(1.0, job.context_tokens / (job.input_tokens + answer / 2.0))
+    held = max_batch * np.maximum(1.0, job.context_tokens / (job.input_tokens + answer / 2.0))
     # A plan that holds none is refused for its memory, and timed as if it held them.
-    places = np.where(room >= 1, np.clip(held, 1.0, limit), limit * 1.0)
+    places = np.where(max_batch >= 1, np.clip(held, 1.0, limit), limit * 1.0)
     budget = np.where(small_card, serving.step_tokens_small.value, serving.step_tokens.value)
     alone, lengthened = steps.without_and_with(1.0)
     share = np.maximum(1.0, steps.prompt_tokens) / budget

@@ -37,7 +37,7 @@ class SustainedLoad(NamedTuple):
 
 
 def sustained_load_of(
-    job: Job, steps: Steps, rows: Rows, *, room: Floats, demand: Demand, limits: Sequence[Targets]
+    job: Job, steps: Steps, rows: Rows, *, max_batch: Floats, demand: Demand, limits: Sequence[Targets]
 ) -> SustainedLoad:
     """The load that a replica of each plan sustains within limits on its times, each at the percentile of the demand.
 
@@ -45,11 +45,11 @@ def sustained_load_of(
         job: what is served.
         steps: of the plans.
         rows: the plans; their ``batch`` is the most in flight that is asked for where no rate is stated.
-        room: as to ``load_values``.
+        max_batch: as to ``load_values``.
         demand: what is asked.
         limits: in milliseconds.
     """
-    replica = replica_of(job, steps, room, rows.small_card)
+    replica = replica_of(job, steps, max_batch, rows.small_card)
     full_per_s, endless = full_rate(replica), np.full(np.shape(replica.places), np.inf)
     found: dict[Targets, Any] = {}
     for targets in dict.fromkeys(limits):
@@ -65,17 +65,17 @@ def sustained_load_of(
     return SustainedLoad(in_time, _promised_per_s(replica, demand, full_per_s), full_per_s)
 
 
-def load_values(job: Job, steps: Steps, rows: Rows, *, room: Floats, demand: Demand) -> dict[str, Any]:
+def load_values(job: Job, steps: Steps, rows: Rows, *, max_batch: Floats, demand: Demand) -> dict[str, Any]:
     """The figures of serving under a demand. NaN is a figure that is not known.
 
     Args:
         job: what is served.
         steps: of the plans.
         rows: the plans; their ``batch`` is the requests in flight over all replicas.
-        room: sequences of the full context whose cache fits one replica; NaN where memory is unknown.
+        max_batch: sequences of the full context whose cache fits one replica; NaN where memory is unknown.
         demand: what is asked.
     """
-    replica = replica_of(job, steps, room, rows.small_card)
+    replica = replica_of(job, steps, max_batch, rows.small_card)
     data, answer = rows.data, replica.answer
     full_per_s = full_rate(replica)
     most_per_s = data * full_per_s
@@ -101,13 +101,13 @@ def load_values(job: Job, steps: Steps, rows: Rows, *, room: Floats, demand: Dem
         "in_flight": requests * mean,
         "utilization": np.minimum(1.0, requests / most_per_s),
         "capacity_tokens_per_s": most_per_s * answer,
-        "max_concurrency": np.where(np.isnan(mean), np.nan, room * data),
+        "max_concurrency": np.where(np.isnan(mean), np.nan, max_batch * data),
         "latency_mean_ms": mean * 1e3,
     }
     values |= _percentiles(times, answer)
     if demand.rate is not None and any(demand.targets):
         values |= _alone(replica, demand)
-    values["qps"] = np.where(room < 1, np.nan, _promised_per_s(replica, demand, full_per_s) * data)
+    values["qps"] = np.where(max_batch < 1, np.nan, _promised_per_s(replica, demand, full_per_s) * data)
     return values
 
 

@@ -46,7 +46,7 @@ class JobSpeed:
         self._work = work_of(job, job.shape) if job.training and job.shape is not None else None
 
     def columns(
-        self, table: GpuTable, which: Ints, split: Split, room: Floats | None = None, pick: Pick = "value"
+        self, table: GpuTable, which: Ints, split: Split, max_batch: Floats | None = None, pick: Pick = "value"
     ) -> dict[str, Any]:
         """The named figures over all GPUs of each row; NaN where one is not known.
 
@@ -56,14 +56,16 @@ class JobSpeed:
             table: the GPUs.
             which: the GPU of each row, by its position in the table.
             split: the rows, and the speeds of their links.
-            room: sequences whose cache fits one replica of each row; NaN where memory is unknown. For serving.
+            max_batch: sequences whose cache fits one replica of each row; NaN where memory is unknown. For serving.
             pick: the slow, middle or fast end of the constants.
         """
         if not speaks_of_speed(self._job):
             return {}
-        return supported(self._job, with_run(self._job, self._columns(table, which, split, room, pick)))
+        return supported(self._job, with_run(self._job, self._columns(table, which, split, max_batch, pick)))
 
-    def _columns(self, table: GpuTable, which: Ints, split: Split, room: Floats | None, pick: Pick) -> dict[str, Any]:
+    def _columns(
+        self, table: GpuTable, which: Ints, split: Split, max_batch: Floats | None, pick: Pick
+    ) -> dict[str, Any]:
         job, shape = self._job, self._job.shape
         if job.family == "speech":
             values = speech_values(job, table, which, split, self._demand, pick)
@@ -77,12 +79,12 @@ class JobSpeed:
         rates = rates_of(job, table, pick).take(which)
         if job.family == "encoder":
             return encoder_values(job, pass_of(job, shape, split.rows), rates, split, self._demand, pick)
-        return self._served(shape, rates, split, room)
+        return self._served(shape, rates, split, max_batch)
 
-    def _served(self, shape: Shape, rates: Rates, split: Split, room: Floats | None) -> dict[str, Any]:
-        known = np.full(len(split.rows.tensor), np.nan) if room is None else room
+    def _served(self, shape: Shape, rates: Rates, split: Split, max_batch: Floats | None) -> dict[str, Any]:
+        known = np.full(len(split.rows.tensor), np.nan) if max_batch is None else max_batch
         steps = steps_of(load_of(self._job, shape, split.rows), rates, split)
-        return load_values(self._job, steps, split.rows, room=known, demand=self._demand)
+        return load_values(self._job, steps, split.rows, max_batch=known, demand=self._demand)
 
     @property
     def _queued(self) -> bool:
@@ -90,22 +92,22 @@ class JobSpeed:
         job = self._job
         return not (job.training or job.shape is None or job.family in {"speech", "encoder"} or looks_up(job))
 
-    def ends(self, table: GpuTable, which: Ints, split: Split, room: Floats | None = None) -> list[dict[str, Any]]:
+    def ends(self, table: GpuTable, which: Ints, split: Split, max_batch: Floats | None = None) -> list[dict[str, Any]]:
         """The figures as ``columns`` gives them at the slow and at the fast end of the constants."""
         job = self._job
         picks: tuple[Pick, Pick] = ("low", "high")
         if not self._queued or job.shape is None or not speaks_of_speed(job):
-            return [self.columns(table, which, split, room, pick) for pick in picks]
+            return [self.columns(table, which, split, max_batch, pick) for pick in picks]
         # Both in one go: a queue takes as long to solve for one row as for many.
         slow, fast = (rates_of(job, table, pick).take(which) for pick in picks)
-        values = supported(job, with_run(job, self._served(job.shape, beside(slow, fast), split, room)))
+        values = supported(job, with_run(job, self._served(job.shape, beside(slow, fast), split, max_batch)))
         return [
             {name: column[end] if np.ndim(column) > 1 else column for name, column in values.items()}
             for end in range(len(picks))
         ]
 
     def sustained_load(
-        self, table: GpuTable, which: Ints, split: Split, room: Floats, limits: Sequence[Targets]
+        self, table: GpuTable, which: Ints, split: Split, max_batch: Floats, limits: Sequence[Targets]
     ) -> SustainedLoad | None:
         """The load that a replica sustains, where those of a language model share a load but nothing else; else None.
 
@@ -113,7 +115,7 @@ class JobSpeed:
             table: the GPUs.
             which: the GPU of each row, by its position in the table.
             split: the rows, and the speeds of their links.
-            room: as to ``columns``.
+            max_batch: as to ``columns``.
             limits: on times.
         """
         job = self._job
@@ -122,7 +124,7 @@ class JobSpeed:
         if self._demand.at_hand and any(map(any, limits)):
             return None  # More replicas hold more requests then, and answer them no sooner.
         steps = steps_of(load_of(job, job.shape, split.rows), rates_of(job, table, "value").take(which), split)
-        return sustained_load_of(job, steps, split.rows, room=room, demand=self._demand, limits=limits)
+        return sustained_load_of(job, steps, split.rows, max_batch=max_batch, demand=self._demand, limits=limits)
 
     def estimate(
         self,
@@ -132,7 +134,7 @@ class JobSpeed:
         node_link: str = "none",
         *,
         nodes: int = 1,
-        room: int | None = None,
+        max_batch: int | None = None,
         batch: int | None = None,
     ) -> SpeedEstimate | None:
         """Speed of one plan.
@@ -143,7 +145,7 @@ class JobSpeed:
             link: between GPUs of a node.
             node_link: between nodes.
             nodes: how many.
-            room: sequences whose cache fits one replica; None where memory is unknown.
+            max_batch: sequences whose cache fits one replica; None where memory is unknown.
             batch: micro-batch in training, requests in flight while serving; by default as the job has it.
 
         Returns:
@@ -156,7 +158,7 @@ class JobSpeed:
         per_node = -(-layout.count // max(1, nodes))
         ends = link_speed(gpu, link), node_link_speed(gpu, node_link, per_node)
         split = split_of(rows_of([layout], batch, small_card=is_small(gpu)), *ends, nodes)
-        known = np.array([np.nan if room is None else room], np.float64)
+        known = np.array([np.nan if max_batch is None else max_batch], np.float64)
         values = next(rows_of_values(self.columns(table, which, split, known)), {})
         if not values:
             return None

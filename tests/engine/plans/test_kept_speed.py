@@ -18,7 +18,7 @@ def test_every_plan_is_computed_once_and_told_in_the_order_asked(
 ) -> None:
     computed: list[tuple[int, ...]] = []
 
-    def compute(which, layouts, room):
+    def compute(which, layouts, max_batch):
         computed.extend(zip(which.tolist(), *(column.tolist() for column in layouts[:3]), strict=True))
         figure = which + layouts.tensor / 10 + layouts.pipeline / 100 + layouts.data / 1e4
         return Sped(figure * 2, {"tokens_per_s": figure})
@@ -28,7 +28,7 @@ def test_every_plan_is_computed_once_and_told_in_the_order_asked(
         which, tensor, pipeline, data = np.array(search, np.int64).reshape(-1, 4).T
         found = kept.of(which, Layouts(tensor, pipeline, data, np.zeros_like(data)))
         assert np.array_equal(found.figures["tokens_per_s"], which + tensor / 10 + pipeline / 100 + data / 1e4)
-        assert np.array_equal(found.room, found.figures["tokens_per_s"] * 2)
+        assert np.array_equal(found.max_batch, found.figures["tokens_per_s"] * 2)
     assert len(computed) == len(set(computed))
 
 
@@ -36,7 +36,7 @@ def test_every_plan_is_computed_once_and_told_in_the_order_asked(
 def test_what_was_asked_for_is_had_and_nothing_else(
     asked: list[tuple[int, int, int, int]], others: list[tuple[int, int, int, int]]
 ) -> None:
-    kept = KeptSpeed(lambda which, layouts, room: Sped(which * 1.0, {"tokens_per_s": which * 1.0}))
+    kept = KeptSpeed(lambda which, layouts, max_batch: Sped(which * 1.0, {"tokens_per_s": which * 1.0}))
     tables = []
     for search in (asked, others):
         which, tensor, pipeline, data = np.array(search, np.int64).reshape(-1, 4).T

@@ -51,4 +51,6 @@ def test_a_kept_part_serves_every_layout_and_gpu_alike() -> None:
     for gpu in (CARD, KNOWLEDGE.gpus["nvidia-l4"], slower, CARD):
         for layout in (Layout(), Layout(2), Layout(data=2)):
             link = "pcie" if layout.count > 1 else "none"
-            assert kept.estimate(gpu, layout, link, room=8) == JobSpeed(job).estimate(gpu, layout, link, room=8)
+            assert kept.estimate(gpu, layout, link, max_batch=8) == JobSpeed(job).estimate(
+                gpu, layout, link, max_batch=8
+            )

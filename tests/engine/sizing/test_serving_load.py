@@ -30,16 +30,18 @@ loads = st.builds(
     data=st.sampled_from([1, 2, 5]),
     asked=st.integers(1, 9000),
     answered=st.integers(1, 2000),
-    room=st.integers(1, 2000),
+    max_batch=st.integers(1, 2000),
 )
 
 
-def speed(facts: Facts, model: str = "llama-3.1-8b", gpu: str = GPUS[0], layout: Layout | None = None, room: int = 200):
+def speed(
+    facts: Facts, model: str = "llama-3.1-8b", gpu: str = GPUS[0], layout: Layout | None = None, max_batch: int = 200
+):
     stated = {**SERVED, **facts}
     job = job_from_facts(stated, KNOWLEDGE.find_model(model).spec)
     split = layout or Layout()
     found = JobSpeed(job, demand_of(job, stated)).estimate(
-        KNOWLEDGE.gpus[gpu], split, "nvlink" if split.count > 1 else "none", room=room
+        KNOWLEDGE.gpus[gpu], split, "nvlink" if split.count > 1 else "none", max_batch=max_batch
     )
     assert found is not None
     return found.values
@@ -48,7 +50,7 @@ def speed(facts: Facts, model: str = "llama-3.1-8b", gpu: str = GPUS[0], layout:
 def of(load: dict, **facts):
     lengths = {"input_tokens": load["asked"], "output_tokens": load["answered"]}
     split = Layout(load["tensor"], 1, load["data"])
-    return speed({**lengths, **facts}, load["model"], load["gpu"], split, load["room"])
+    return speed({**lengths, **facts}, load["model"], load["gpu"], split, load["max_batch"])
 
 
 @given(loads, st.integers(1, 2000))
@@ -100,7 +102,7 @@ def test_bursts_lengthen_waits_and_nothing_else(load: dict) -> None:
 
 @given(loads, st.lists(st.integers(1, 2000), min_size=2, max_size=2), st.sampled_from(["bf16", "fp8"]))
 @example(
-    {"model": "gpt-oss-120b", "gpu": "nvidia-b200", "tensor": 4, "data": 1, "asked": 64, "answered": 1000, "room": 900},
+    {"model": "gpt-oss-120b", "gpu": "nvidia-b200", "tensor": 4, "data": 1, "asked": 64, "answered": 1000, "max_batch": 900},
     [64, 128],
     "fp8",
 )
@@ -121,7 +123,7 @@ def test_two_replicas_of_half_the_load_are_one_of_the_whole_in_rate_and_sooner_i
 
 
 def test_requests_without_a_place_wait_for_one() -> None:
-    roomy, tight = (speed({"concurrency": 64}, room=room) for room in (200, 16))
+    roomy, tight = (speed({"concurrency": 64}, max_batch=max_batch) for max_batch in (200, 16))
     assert tight["ttft_ms"] > 10 * roomy["ttft_ms"]
     assert tight["requests_per_s"] < roomy["requests_per_s"]
 
@@ -171,8 +173,8 @@ def test_demand_is_read_from_facts() -> None:
 
 
 def test_all_at_hand_fill_the_replicas() -> None:
-    whole = speed({"serving_mode": "batch"}, room=100, layout=Layout(data=2))
-    stated = speed({"concurrency": round(whole["in_flight"])}, room=100, layout=Layout(data=2))
+    whole = speed({"serving_mode": "batch"}, max_batch=100, layout=Layout(data=2))
+    stated = speed({"concurrency": round(whole["in_flight"])}, max_batch=100, layout=Layout(data=2))
     assert whole["in_flight"] > 200
     assert whole["tokens_per_s"] == pytest.approx(stated["tokens_per_s"], rel=0.01)
     assert 0.9 * whole["capacity_tokens_per_s"] < whole["tokens_per_s"] <= whole["capacity_tokens_per_s"]
@@ -203,7 +205,7 @@ def test_a_client_who_asks_again_waits_for_the_step_that_it_missed() -> None:
 @pytest.mark.parametrize(("asked", "answered"), [(256, 64), (1000, 250)])
 def test_prompts_in_steps_of_their_own_pass_together_and_no_time_falls(asked: int, answered: int) -> None:
     facts = {"serving_engine": "sglang", "input_tokens": asked, "output_tokens": answered}
-    found = [speed({**facts, "concurrency": 2**power}, "gpt-oss-120b", room=2000) for power in range(10)]
+    found = [speed({**facts, "concurrency": 2**power}, "gpt-oss-120b", max_batch=2000) for power in range(10)]
     for few, many in pairwise(found):
         assert all(many[name] >= few[name] for name in ("ttft_ms", "ttft_p95_ms", "latency_p95_ms", "tokens_per_s"))
 

@@ -62,7 +62,7 @@ def test_figures_repeat_the_values_with_bands_units_and_sources() -> None:
         (job({"task": "inference"}, "sdxl"), ONE),
         (job({"task": "pretraining", "train_steps": 1000}, "resnet50"), Layout(data=2)),
     ):
-        speed = JobSpeed(what).estimate(H100, layout, "nvlink" if layout.count > 1 else "none", room=4)
+        speed = JobSpeed(what).estimate(H100, layout, "nvlink" if layout.count > 1 else "none", max_batch=4)
         assert speed is not None
         assert speed.figures.keys() == speed.values.keys()
         for name, figure in speed.figures.items():
@@ -92,7 +92,7 @@ def test_stages_do_not_shorten_a_token() -> None:
 
 
 def test_replicas_multiply_throughput_and_leave_latency() -> None:
-    one, four = (values(serve(), H100, Layout(data=count), room=16, at_hand=True) for count in (1, 4))
+    one, four = (values(serve(), H100, Layout(data=count), max_batch=16, at_hand=True) for count in (1, 4))
     assert four["tokens_per_s"] == pytest.approx(4 * one["tokens_per_s"])
     assert four["qps"] == pytest.approx(4 * one["qps"])
     assert four["max_concurrency"] == 4 * one["max_concurrency"]
@@ -130,13 +130,13 @@ def test_a_sparse_model_reads_more_experts_with_more_tokens() -> None:
 
 
 def test_targets_bound_the_rate_that_a_plan_holds() -> None:
-    loose = values(serve(), room=64, targets=Targets(None, None, None))["qps"]
-    tight = values(serve(), room=64, targets=Targets(None, 60.0, None))["qps"]
+    loose = values(serve(), max_batch=64, targets=Targets(None, None, None))["qps"]
+    tight = values(serve(), max_batch=64, targets=Targets(None, 60.0, None))["qps"]
     assert tight < loose
-    assert "qps" not in values(serve(), room=64, targets=Targets(None, 1.0, None))
-    assert "qps" not in values(serve(), room=64, targets=Targets(1.0, None, None))
-    assert "qps" not in values(serve(), room=0)
-    whole = values(serve(), room=64, targets=Targets(1e9, 1e9, 1e9))["qps"]
+    assert "qps" not in values(serve(), max_batch=64, targets=Targets(None, 1.0, None))
+    assert "qps" not in values(serve(), max_batch=64, targets=Targets(1.0, None, None))
+    assert "qps" not in values(serve(), max_batch=0)
+    whole = values(serve(), max_batch=64, targets=Targets(1e9, 1e9, 1e9))["qps"]
     assert whole == pytest.approx(loose, rel=0.02)
 
 
@@ -476,7 +476,7 @@ sizes = st.floats(0.1, 700)
 @given(sizes, st.sampled_from([1, 2, 4, 8]), st.integers(1, 256), st.sampled_from(sorted(GPUS)))
 def test_serving_figures_are_positive_and_ordered(size: float, tensor: int, concurrency: int, name: str) -> None:
     what = job({"task": "inference", "model_family": "llm", "param_count_b": size, "concurrency": concurrency})
-    speed = JobSpeed(what).estimate(GPUS[name], Layout(tensor), "pcie" if tensor > 1 else "none", room=concurrency)
+    speed = JobSpeed(what).estimate(GPUS[name], Layout(tensor), "pcie" if tensor > 1 else "none", max_batch=concurrency)
     if speed is None:
         assert not GPUS[name].tflops or not GPUS[name].mem_bw_tbs
         return
