@@ -30,8 +30,8 @@ from workload_makers import workload
 
 
 WORKER = ROOT / "benchmarks" / "columns_worker.py"
-#: A layer with one rule, as a house might add it.
-HOUSE_RULE = """\
+#: A layer with one rule, as a company might add it.
+COMPANY_RULE = """\
 - id: no-small-cards
   title: No small cards in production
   stage: reject
@@ -41,7 +41,7 @@ HOUSE_RULE = """\
     - lifecycle_stage == production
   then:
     reject: "{gpu.name} is too small"
-  because: The house wants few kinds of cards.
+  because: The company wants few kinds of cards.
   sources: [whichgpu-judgement]
 """
 GPUS_ASKED = ("nvidia-h100-80gb-sxm", "nvidia-l4", "amd-mi300x", "nvidia-rtx-4090", "nvidia-t4")
@@ -187,12 +187,12 @@ def cold(options: argparse.Namespace) -> Iterator[Measured]:
 def comparing(options: argparse.Namespace) -> Iterator[Measured]:
     """``rules diff`` of a layer with one rule, and of a layer with none."""
     with tempfile.TemporaryDirectory() as folder:
-        layers = {"a layer with one rule": (0.25, HOUSE_RULE), "an empty layer": (0.05, None)}
+        layers = {"a layer with one rule": (0.25, COMPANY_RULE), "an empty layer": (0.05, None)}
         for what, (bar, text) in layers.items():
             layer = Path(folder) / what.replace(" ", "-")
             layer.mkdir()
             if text is not None:
-                (layer / "house.yaml").write_text(text, encoding="utf-8")
+                (layer / "company.yaml").write_text(text, encoding="utf-8")
             command = ["rules", "diff", "builtin", str(layer), "--sample", str(options.sample)]
             theirs, ours = (command_seconds(checkout, command) for checkout in (options.other, ROOT))
             how = f"{options.sample} workloads drawn: {theirs:.1f} and {ours:.1f} s of CPU"

@@ -31,7 +31,7 @@ from workload_makers import workload
 from whichgpu import Advisor
 from whichgpu.engine.advisor.advisor import shipped_advisor
 from whichgpu.engine.advisor.intake import Workload
-from whichgpu.engine.core import search_seldom, search_young
+from whichgpu.engine.core import collect_rarely, collect_youngest
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.explain import probing_context
 from whichgpu.engine.interview import Done, Interviewer, State, answered, check_certificate
@@ -81,7 +81,7 @@ def main() -> int:
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--unsure", type=float, nargs="+", default=[0.0], help="shares of answers that are not known")
     options = parser.parse_args()
-    search_seldom()  # As the command does.
+    collect_rarely()  # As the command does.
     advisor = shipped_advisor()
     rule_index = index_rules(advisor)
     people: dict[float, list[Person]] = {share: [] for share in options.unsure}
@@ -145,7 +145,7 @@ def interview(advisor: Advisor, facts: Mapping[str, Value]) -> tuple[State, Done
     if "objective" in facts:
         state = state.answer("objective", facts["objective"], origin="stated")
     while True:
-        search_young()  # As the command does while the person reads.
+        collect_youngest()  # As the command does while the person reads.
         begun = time.process_time()
         if "task" in state.answered:
             interviewer.decide(state)  # What is in front stands above the question, how sure that is below it.

@@ -1,4 +1,4 @@
-"""The engine's doors as the commands use them: load once, read a workload, names for display, the clock."""
+"""The engine's entry points as the commands use them: load once, read a workload, names for display, the clock."""
 
 from __future__ import annotations
 

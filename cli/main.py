@@ -11,7 +11,7 @@ from typing import NamedTuple
 import click
 
 from whichgpu.cli import exits
-from whichgpu.engine.core import search_seldom
+from whichgpu.engine.core import collect_rarely
 
 
 class CommandEntry(NamedTuple):
@@ -155,7 +155,7 @@ def run(arguments: list[str] | None = None) -> int:
     """Run one command line and return its exit code."""
     try:
         result = whichgpu.main(args=arguments, prog_name="whichgpu", standalone_mode=False)
-    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the outermost door: nothing may leave as a traceback.
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - outermost: no traceback leaves.
         return exits.report(error)
     return result if isinstance(result, int) else exits.ANSWERED
 
@@ -164,7 +164,7 @@ def main() -> None:
     """The console script."""
     # numpy's linear algebra, which nothing here uses, starts a thread for each core; that is half of numpy's import.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    search_seldom()
+    collect_rarely()
     code = run()
     # All that is left dies with the process: looking through it for cycles first took a tenth of a command.
     gc.freeze()

@@ -26,7 +26,7 @@ from whichgpu.cli.records import save_record
 from whichgpu.cli.render.blocks import Block
 from whichgpu.cli.render.screen import Screen, screen_of
 from whichgpu.cli.render.text import to_text
-from whichgpu.engine.core import InputError, Problem, search_young
+from whichgpu.engine.core import InputError, Problem, collect_youngest
 from whichgpu.engine.explain import probing_context
 from whichgpu.engine.interview import Done, Interviewer, Question, State, missing_answers
 from whichgpu.engine.records import Asked
@@ -225,7 +225,7 @@ class _Talk:
         read = typed_line(fact, self._completes) if self._completes is not None else None
         if read is None:
             self._write("> ")
-        search_young()  # While the person reads the question.
+        collect_youngest()  # While the person reads the question.
         if read is not None:
             return read()
         line = sys.stdin.readline() if self._ahead is None else self._ahead

@@ -164,7 +164,7 @@ CHANGES_WITHOUT_ANSWER = "What would make one possible"
 
 
 def trade_off_blocks(decision: JsonObject, *, everything: bool) -> list[Block]:
-    """What would be cheaper or faster, or possible at all, if one thing were allowed; each was decided anew."""
+    """What would be cheaper or faster, or possible at all, if one thing were allowed; each was decided again."""
     found = decision.get("trade_offs") or []
     shown = found if everything else main_trade_offs(found, SHOWN_TRADE_OFFS)
     if not shown:

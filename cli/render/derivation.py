@@ -62,7 +62,7 @@ def headline(step: Step) -> str:
 
 
 def beneath(step: Step, names: Names) -> str:
-    """By what rule or calculator, on what ground, on whose word."""
+    """By what rule or calculator, on what ground, by which source."""
     if step.above:
         return ""
     by = f"rule {step.rule}" if step.rule else ""

@@ -18,7 +18,7 @@ _WORDS = {"facts": "facts", "codes": "codes", "gpus": "GPUs", "models": "models"
 
 
 def layer_changes(advisor: Advisor) -> list[dict[str, Any]]:
-    """Of each layer over the lowest: rules added, replaced and disabled with their grounds, and what else it brings."""
+    """Of each layer over the lowest: rules added, replaced and disabled with their reasons, and what else it brings."""
     found = []
     for layer, knowledge in _layers(advisor):
         found.append(

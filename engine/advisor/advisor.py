@@ -72,7 +72,7 @@ class Decision(Struct, frozen=True):
     workload: Workload
     advisor: Advisor
     decided_at: datetime
-    #: Where durable-rules and the generated evaluator differ, whose word counts then.
+    #: Where durable-rules and the generated evaluator differ, and which of them counts then.
     differences: tuple[Difference, ...] = ()
 
     @property

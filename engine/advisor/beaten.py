@@ -74,7 +74,7 @@ class Beaten:
     def _find_in_tier(self, rows: Codes) -> None:
         """Find what beats the plans of a tier in it.
 
-        While no objective is stated, nobody asked for the last cent: more machines and cards over PCIe put no plan out.
+        While no objective is stated, no one asked for the last cent: more machines and cards over PCIe put no plan out.
         Nor are they a reason to pay more for less, where evidence puts a plan first.
         """
         one, other = self._side(rows), self._side(rows, as_rows=True)
@@ -240,7 +240,7 @@ def larger_than(c: Contenders, among: Flags, objective: Objective) -> Codes:
     """For each plan the smallest of those beside which it is larger than anybody asked for, or NONE.
 
     Fewer of the same card do a piece of work for as much money, but for the margin of dominance, and meet what is
-    stated with as much room. Only of jobs whose length is not known: nobody said that there is enough work for more. Of
+    stated with as much room. Only of jobs whose length is not known: no one said that there is enough work for more. Of
     what is bought a smaller purchase of any card will do for what preferences may cost, for it is paid at once,
     whatever work there will be. What is owned would else stand idle, so that it is never more than was asked for.
 

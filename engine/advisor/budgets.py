@@ -1,4 +1,4 @@
-"""What is tried where no plan is left: the cheapest provider, renting, and accelerators that nobody asked for."""
+"""What is tried where no plan is left: the cheapest provider, renting, and accelerators that no one asked for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from whichgpu.engine.rules import FactCandidate, ResolvedFact, ResolvedFacts
 BUDGETS = frozenset({"budget_usd_per_hour", "budget_usd_per_month", "budget_usd_total"})
 #: The fact by which plans are priced at what their cheapest provider asks.
 LOWEST_PRICES = "lowest_prices"
-#: The fact that keeps rules from rejecting what they reject only since nobody asked for it.
+#: The fact that keeps rules from rejecting what they reject only since no one asked for it.
 NOTHING_ELSE_FITS = "nothing_else_fits"
 #: Places whose work can be done on machines that are rented; what runs in the field runs there.
 _BESIDE_RENT = ("datacenter", "workstation")
@@ -40,7 +40,7 @@ class Within(NamedTuple):
 
 
 def with_last_resorts(intake: ResolvedFacts, make: Make, maker: PlanMaker | None = None) -> Within:
-    """The facts and plans of a decision; where nothing else qualifies, with what nobody asked for, which is warned of.
+    """The facts and plans of a decision; where nothing else qualifies, with what no one asked for, which is warned of.
 
     Args:
         intake: the workload's facts.
@@ -59,7 +59,7 @@ def within_budgets(intake: ResolvedFacts, make: Make, maker: PlanMaker | None = 
     """The facts and plans of a decision; where only so a stated budget is kept, at the lowest prices, or rented.
 
     What the cheapest provider asks can be had, but from that provider alone; and machines can be rented for work at a
-    place of one's own, where nobody said that they are to be bought. Rules warn of both.
+    place of one's own, where no one said that they are to be bought. Rules warn of both.
 
     Args:
         intake: the workload's facts.

@@ -166,7 +166,7 @@ def _just_met(
 def _eligible(compared: Flags, asked_for: Flags, merits: Numbers, shares: Numbers) -> Flags:
     """The plans that could be the answer by a stated objective: those that are worse by what preferences may cost.
 
-    Worse than the best of all, even of what nobody asked for; where nothing that was asked for is so near to that one,
+    Worse than the best of all, even of what no one asked for; where nothing that was asked for is so near to that one,
     than the best that was.
     """
     wanted = compared & asked_for

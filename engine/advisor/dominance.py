@@ -71,7 +71,7 @@ def far_ahead(one: MeasureColumns, other: MeasureColumns, objective: Objective, 
     """Whether the first plan is so far ahead in cost and in speed that neither segment nor links set it below.
 
     A guide's count calls for fewer links so that work costs less and ends sooner. An hour of it costs hardly more:
-    nobody asks for a larger machine than he would pay for anyway.
+    no one asks for a larger machine than he would pay for anyway.
     """
     no_larger = mine.usd_per_hour <= its.usd_per_hour * (1 + objective.dominance_margin)
     cheaper = one.perceived_cost * objective.guide_price_ratio <= other.perceived_cost

@@ -89,7 +89,7 @@ def too_late(entry: Judged, answer: Judged) -> bool:
 
 
 def larger_than_asked_for(entry: Judged, answer: Judged) -> bool:
-    """Whether a plan pays more an hour than the answer for speed by the piece of work that nobody asked for."""
+    """Whether a plan pays more an hour than the answer for speed by the piece of work that no one asked for."""
     if entry.standing.larger_than is not None:
         return True
     hourly, own_hourly = entry.measures.usd_per_hour, answer.measures.usd_per_hour

@@ -113,7 +113,7 @@ def unknown_fact(name: str, value: object, place: Place | None, vocabulary: Voca
     if values := vocabulary.facts_of_choice(name):
         message = f"{message} but a value of one"
         return Problem("unknown-fact", message, place, name, fix=f"write {_said(values[:_MOST_WAYS])}")
-    # What has only a part in common may be something else, so that nobody is told to write it.
+    # What has only a part in common may be something else, so that no one is told to write it.
     slip = next((each for each in known if vocabulary.spelt_alike(name, each)), None)
     return Problem("unknown-fact", message, place, name, known, f"write {slip}" if slip else "see: whichgpu facts")
 

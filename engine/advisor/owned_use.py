@@ -1,6 +1,6 @@
 """What hardware that is owned could do, where it is not the answer: as it is, or with the mildest change that fits it.
 
-Each change is decided anew, so that its cost and its speed are those of a plan that every rule has judged.
+Each change is decided again, so that its cost and its speed are those of a plan that every rule has judged.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from whichgpu.engine.rules import probing
 from whichgpu.engine.sizing import FitChange
 
 
-#: How many changes are decided anew: a decision takes about a tenth of a second.
+#: How many changes are decided again: a decision takes about a tenth of a second.
 _MOST_DECISIONS = 4
 
 

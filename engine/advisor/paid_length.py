@@ -60,7 +60,7 @@ def work_comes_every(
     Work comes in as fast as the owned hardware does it; else, where hardware stands idle, as fast as the plan whose
     hours cost least. Where it is said how busy hardware is, it comes in as fast as a plan that is cheap by the piece
     does it in that share of its time: a faster plan would be less busy, and not cheaper. Of several that are as cheap
-    but for what preferences may cost (``share``), as far as they stand idle, it is the smallest purchase: nobody said
+    but for what preferences may cost (``share``), as far as they stand idle, it is the smallest purchase: no one said
     that there is work for more.
     """
     table = PlanTable.of(plans)

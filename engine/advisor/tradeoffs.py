@@ -1,4 +1,4 @@
-"""Trade-offs: what would be cheaper or faster if one thing were allowed. Each is decided anew, so that it is true."""
+"""Trade-offs: what would be cheaper or faster if one thing were allowed. Each is decided again, so that it is true."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ def produced_facts(vocabulary: Vocabulary) -> frozenset[str]:
 
 
 def worked_out_facts(advisor: Advisor) -> frozenset[str]:
-    """Facts that the engine works out by other means than rules, so that a check cannot look into them."""
+    """Facts that the engine computes by other means than rules, so that a check cannot look into them."""
     by_rules = {fact for rule in advisor.rulebook.rules for fact in rule.writes} - set(registered())
     return produced_facts(advisor.vocabulary) - by_rules
 

@@ -32,7 +32,7 @@ LEARNED_POSITIONS = {"gpt2": 0, "gpt_bigcode": 0, "opt": 2, "mpnet": 0, "electra
 LEARNED_POSITIONS |= {"bert": 2, "roberta": 1, "xlm-roberta": 1, "camembert": 1, "distilbert": 0}
 ENCODERS = BERTS | {"electra", "nomic_bert", "modernbert"}
 ENCODER_DECODERS = frozenset(("t5", "mt5", "umt5", "bart", "mbart", "pegasus"))
-#: Query and keys are normalised (q_norm, k_norm in the modules of transformers 5.24); configurations seldom say so.
+#: Query and keys are normalised (q_norm, k_norm in the modules of transformers 5.24); configurations rarely say so.
 QK_NORMS = frozenset(
     (
         *("apertus", "dots1", "exaone4", "exaone4_5_text", "gemma3", "gemma3_text", "gemma3n_text", "gemma4_text"),

@@ -163,7 +163,7 @@ class ModelSpec(FrozenModel):
     gmacs_per_image: float | None = None
     macts_per_image: float | None = None  # millions of numbers that its layers give for an image of ``resolution_px``
     kept_per_pixel: float | None = None  # numbers that training keeps of a pixel at its peak, as traced
-    kept_classes: int = 0  # classes of a pixel that the traced network told apart, whose scores are in these numbers
+    kept_classes: int = 0  # classes of a pixel that the traced network distinguished, whose scores are in these numbers
     kept_per_pixel_mixed: float | None = None  # the same under autocast, which keeps norms and scores in 32 bits too
     gflops_per_step: float | None = None  # diffusion: one denoising step of one image or clip
     resolution_px: int | None = None

@@ -55,9 +55,9 @@ from .folders import (
     read_data_from as read_data_from,
 )
 from .gc_pause import (
+    collect_rarely as collect_rarely,
+    collect_youngest as collect_youngest,
     collection_paused as collection_paused,
-    search_seldom as search_seldom,
-    search_young as search_young,
 )
 from .on_demand import OnDemand as OnDemand, RecordsOnDemand as RecordsOnDemand
 from .parameters import (

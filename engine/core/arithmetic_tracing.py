@@ -96,7 +96,7 @@ def marked(value: Any, name: str, source: str = "") -> Any:
     Args:
         value: numbers in structures, mappings and tuples.
         name: of the whole.
-        source: on whose word it is, where it does not say so itself.
+        source: by which source it is, where it does not say so itself.
     """
     if isinstance(value, bool) or value is None:
         return value

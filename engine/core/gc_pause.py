@@ -24,14 +24,14 @@ def collection_paused() -> Iterator[None]:
             gc.enable()
 
 
-def search_seldom() -> None:
-    """Search for cycles seldom: for a process that loads much, makes few cycles and does not last.
+def collect_rarely() -> None:
+    """Search for cycles rarely: for a process that loads much, makes few cycles and does not last.
 
     The interpreter's own thresholds are 700, 10 and 10; what was loaded lives until the end.
     """
     gc.set_threshold(200_000, 20, 100)
 
 
-def search_young() -> None:
+def collect_youngest() -> None:
     """Search what was made lately for cycles, at a moment at which no one waits; later it would be in between."""
     gc.collect(0)

@@ -1,4 +1,4 @@
-"""``policy.yaml`` of a layer: which GPUs, providers and regions a house approves or forbids."""
+"""``policy.yaml`` of a layer: which GPUs, providers and regions an organisation approves or forbids."""
 
 from __future__ import annotations
 

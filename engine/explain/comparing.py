@@ -68,7 +68,7 @@ def _figures(decision: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fact_values(decision: Mapping[str, Any]) -> dict[str, Any]:
-    """Facts that are not worked out from others: those say what else is different, the rest follows."""
+    """Facts that are not computed from others: those say what else is different, the rest follows."""
     return {
         name: fact["value"]
         for name, fact in sorted(decision["facts"].items())

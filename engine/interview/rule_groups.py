@@ -25,7 +25,7 @@ class RuleGroup(Struct, frozen=True):
     mark: Mark | None
     rules: tuple[RuleView, ...]
     firings: tuple[frozenset[str], ...]
-    loose: frozenset[str]  # rules whose holding was not worked out jointly: each may hold or not
+    loose: frozenset[str]  # rules whose holding was not computed jointly: each may hold or not
     involved: tuple[str, ...]  # the rules with those on which their firing depends: rows of their tables, overriders
 
 
@@ -86,7 +86,7 @@ def _deciding(views: Iterable[RuleView], among: Iterable[RuleView], rule_index: 
 def _firings(
     views: Sequence[RuleView], facts: Facts, open_facts: OpenFacts, overridden: frozenset[str]
 ) -> tuple[tuple[frozenset[str], ...], frozenset[str]]:
-    """The sets of rules that can hold together, and the rules that were not worked out jointly."""
+    """The sets of rules that can hold together, and the rules that were not computed jointly."""
     loose = {view.rule.id for view in views if view.rule.id in overridden or _is_loose(view, open_facts)}
     joint = [view for view in views if view.rule.id not in loose]
     reads = {name for view in joint for line in view.shared for name in line.reads}

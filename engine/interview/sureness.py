@@ -25,7 +25,7 @@ SAMPLES = 10
 _TRIES = 3
 #: Where GPU and count stay in this share of samples, the answer may be taken (``benchmarks/interview.py`` measures it).
 LIKELY = 0.75
-#: At most so many values of one number are drawn: the plans are made anew for each.
+#: At most so many values of one number are drawn: the plans are regenerated for each.
 _MOST_VALUES = 4
 #: As often as this an open fact stays open: people do not know everything.
 _UNKNOWN = 0.15

@@ -11,7 +11,7 @@ from whichgpu.engine.sizing import Job, MemoryEstimate, SpeedEstimate, Support, 
 
 @dataclass(frozen=True, slots=True)
 class Competence:
-    """The levels of a plan's figures and the range of its count; worked out when asked for."""
+    """The levels of a plan's figures and the range of its count; computed when asked for."""
 
     build: Callable[[], Mapping[str, Support]] = field(default=dict, compare=False, repr=False)
     range_of: Callable[[Mapping[str, Support]], tuple[int, int] | None] = field(

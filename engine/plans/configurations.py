@@ -116,7 +116,7 @@ def _further(maker: PlanMaker, which: Ints, smallest: Ints, asked: Mapping[int, 
     owned = np.minimum([maker.owned(gpu) for gpu in gpus], most)
     if not owned.any():
         return
-    # Of cards that are there nobody has to take a number that is rented out.
+    # Of cards that are there no one has to take a number that is rented out.
     most_inside = min(int(owned.max()), int(fabrics.node_gpus[fabric].max()))
     each = np.broadcast_to(np.arange(1, most_inside + 1), (len(which), most_inside))
     each = np.where(each <= fabrics.node_gpus[fabric][:, None], each, 0)

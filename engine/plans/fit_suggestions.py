@@ -1,4 +1,4 @@
-"""What would make a job fit: the GPU it does not fit, or else the next smaller one. Every change is sized anew."""
+"""What would make a job fit: the GPU it does not fit, or else the next smaller one. Every change is sized again."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _MOST_KEPT = 20_000
 class Sped(NamedTuple):
     """The speed of plans, a row for each."""
 
-    max_batch: Floats  # the largest batch that fits; NaN where it is not known, or speed does not hang on it
+    max_batch: Floats  # the largest batch that fits; NaN where it is not known, or speed does not depend on it
     figures: dict[str, Floats]  # NaN where one is not known
 
     def take(self, rows: Ints) -> Sped:
@@ -49,7 +49,7 @@ def _keys(which: Ints, layouts: Layouts) -> Ints:
 
 
 class KeptSpeed:
-    """What ``compute`` gives for plans, which may not hang on the plans beside them."""
+    """What ``compute`` gives for plans, which may not depend on the plans beside them."""
 
     def __init__(self, compute: Compute) -> None:
         self._compute = compute

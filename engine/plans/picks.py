@@ -18,7 +18,7 @@ class Picks(NamedTuple):
     place: Ints  # of the GPU among those that are searched
     layouts: Layouts
     why: NDArray[np.str_]  # where the count comes from
-    timed: Bools  # others are made to be rejected: nobody asks how fast they are
+    timed: Bools  # others are made to be rejected: no one asks how fast they are
 
     def take(self, which: Any) -> Picks:
         """Some of them, by their positions or a mask."""

@@ -150,7 +150,7 @@ class SizeColumns:
     def _asked_of(self, which: Ints, choices: Choices) -> Floats:
         """How many times as fast layouts of training have to be to be taken before shards of everything.
 
-        Those that leave weights whole and little room, and those that split layers where trainers seldom do.
+        Those that leave weights whole and little room, and those that split layers where trainers rarely do.
         """
         if not (self._divides_optimizer or self._splits_for_speed):
             return np.ones(len(choices.query))
@@ -239,7 +239,7 @@ class SizeColumns:
         return Sped(max_batch, _completed(found, len(which)))
 
     def _known_max_batch(self, which: Ints, layouts: Layouts, max_batch: Floats | None) -> Floats:
-        """The largest batch that fits; where replicas share their experts what one holds hangs on the others."""
+        """The largest batch that fits; where replicas share their experts what one holds depends on the others."""
         if max_batch is not None and (self.job.training or not self.job.expert_parallel):
             return max_batch
         return self.max_batch(which, layouts) if self.batch_matters and len(which) else np.full(len(which), np.nan)
@@ -251,12 +251,12 @@ class SizeColumns:
     def load_of_a_replica(
         self, which: Ints, layouts: Layouts, max_batch: Floats, limits: Sequence[Targets]
     ) -> SustainedLoad | None:
-        """The load that a replica sustains within limits on its times; None where that hangs on how many there are."""
+        """The load that a replica sustains within limits on its times; None where it depends on how many there are."""
         return self.of_job.sustained_load(self.gpus, which, self._split(which, layouts, max_batch), max_batch, limits)
 
     @property
     def batch_matters(self) -> bool:
-        """Whether speed hangs on how large a batch fits."""
+        """Whether speed depends on how large a batch fits."""
         return self._batch_free or not self.job.training
 
     def memory(self, which: Ints, layouts: Layouts) -> MemoryColumns | None:

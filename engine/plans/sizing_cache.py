@@ -22,7 +22,7 @@ _KEPT = 6
 
 
 class Terms(Struct, frozen=True):
-    """All that memory, fit and speed of plans hang on beside the GPUs themselves."""
+    """All that memory, fit and speed of plans depend on beside the GPUs themselves."""
 
     job: Job
     demand: Demand

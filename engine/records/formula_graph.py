@@ -18,7 +18,7 @@ _WHOLE = 1e15
 
 
 class FormulaGraph:
-    """The operands of each number; how the columns of a node map to those of its operands is worked out once."""
+    """The operands of each number; how the columns of a node map to those of its operands is computed once."""
 
     def __init__(self) -> None:
         self._seen: dict[int, _Column] = {}

@@ -2,7 +2,7 @@
 
 A formula tells what may be less and what more. How often measurements lie outside of that is known from published runs:
 ``knowledge/memory_bands.yaml`` stretches the band of each kind of job until it holds what it promises, and further for
-every fact that is not stated. Where sources that nobody looked at lie above their bands whatever these are wide, the
+every fact that is not stated. Where sources that no one looked at lie above their bands whatever these are wide, the
 upper end is moved by a margin. ``benchmarks/accuracy/bands.py`` computes all three, each source judged without its own
 rows.
 """

@@ -35,7 +35,7 @@ from whichgpu.engine.sizing.sharing import cached_bytes_per_sequence
 from whichgpu.engine.sizing.states import state_bytes
 
 
-#: What the state of training hangs on beside the task and the size.
+#: What the state of training depends on beside the task and the size.
 _STATE_USES = ("compute_precision", "optimizer", "training_framework", "peft_method", "lora_rank")
 _NOMINAL = {"fp32": 4.0, "fp16": 2.0, "bf16": 2.0, "mixed": 2.0, "fp8": 1.0, "int8": 1.0, "gptq-int8": 1.0}
 _GUIDES_RANK = 16
@@ -322,7 +322,7 @@ def recommended_vram_gb(
 
 
 def _class_above(need_gb: float) -> float:
-    """The next size of a card, worked out from its place between two sizes, so that the need tells it again."""
+    """The next size of a card, computed from its place between two sizes, so that the need tells it again."""
     sizes = _classes().gb
     for below, size in pairwise((0.0, *sizes)):
         if size >= need_gb:
@@ -331,7 +331,7 @@ def _class_above(need_gb: float) -> float:
 
 
 def _serves(task: str) -> bool:
-    """Whether a task is sized as serving whatever else is known, so that nothing of training need be worked out."""
+    """Whether a task is sized as serving whatever else is known, so that nothing of training need be computed."""
     return profile_of(task).sized_as == "serving"
 
 

@@ -72,7 +72,7 @@ class Composed(Struct, frozen=True):
 
         Args:
             pixels: of the image.
-            classes: that a network which gives each pixel a class tells apart.
+            classes: that a network which gives each pixel a class distinguishes.
             wide: elements of an activation in one of a loss: losses are in 32 bits whatever comes before (mmdetection
                 and mmsegmentation, ``force_fp32`` of their heads' losses; autocast of PyTorch).
         """
@@ -160,7 +160,7 @@ def composed_network(name: str) -> Composed | None:
 
 
 def _heads_of(name: str) -> list[str]:
-    """The heads that a name tells; a head that nobody knows is taken as towers over a pyramid, or as PSPNet's."""
+    """The heads that a name tells; a head that no one knows is taken as towers over a pyramid, or as PSPNet's."""
     heads = [head for head, pattern in _HEADS if re.search(pattern, name)]
     if not heads:
         return [head for head, pattern in _USUAL if re.search(pattern, name)]

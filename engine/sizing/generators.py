@@ -258,12 +258,12 @@ def _kept_gb(job: Job, generator: Generator, rows: Rows) -> Any:
         pixels, anew = _pixels(job), job.checkpointing == "full"
         per_pixel = traced.checkpointed if anew else each
         if not job.flash_attention:
-            # Three of the five blocks that attend at the finest map are computed anew together.
+            # Three of the five blocks that attend at the finest map are recomputed together.
             per_pixel += traced.scores * pixels * each_score * (0.6 if anew else 1.0)
         return rows.batch * pixels * per_pixel / 1e9
     tokens = tokens_of(job, generator) * rows.batch / 1e9
     if job.checkpointing == "full":
-        # What a layer with adapters takes while it is computed anew is close to what one without keeps.
+        # What a layer with adapters takes while it is recomputed is close to what one without keeps.
         return tokens * generator.width * (2.0 * generator.layers + kept.full)
     share = 0.6 if job.checkpointing == "selective" else 1.0
     return tokens * generator.width * generator.layers * each * share

@@ -18,7 +18,7 @@ from whichgpu.engine.sizing.speed_constants import speed_constants
 class StepSamples(NamedTuple):
     """Samples of a step over all GPUs."""
 
-    samples: int | None  # None where nothing hangs on it
+    samples: int | None  # None where nothing depends on it
     assumed: bool = False
 
 

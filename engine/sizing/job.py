@@ -134,7 +134,7 @@ class Job(Struct, frozen=True):
     unstated: frozenset[str] = frozenset()  # of the loads: facts that are not stated, whoever assumed their value
     open_facts: frozenset[str] = frozenset()  # of those that widen a band of memory: facts that are not stated
     image_short_px: int | None = None  # the other edge of a picture; None where not stated
-    classes: int | None = None  # that a segmentation tells apart
+    classes: int | None = None  # that a segmentation distinguishes
     profile: str = "other"  # the kind of job, of those in knowledge/tasks.yaml
 
     def pixels(self, usual_share: float = 1.0) -> float:

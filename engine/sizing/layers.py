@@ -43,7 +43,7 @@ def layer_bytes_per_token(job: Job, shape: Shape, tensor: Any) -> tuple[Any, Any
 
 
 def _of_a_prepared_base(job: Job, shape: Shape, tensor: Any) -> tuple[Any, Any, Any]:
-    """The same where matrices of bitsandbytes answer in 32 bits; a layer that is computed anew keeps all at work."""
+    """The same where matrices of bitsandbytes answer in 32 bits; a layer that is recomputed keeps all at work."""
     kept, working = wide_layer(job, shape, tensor)
     kept = kept + _routed(job, shape, learns=False)
     scores = 0.0 if job.flash_attention else score_bytes_per_token(job, shape, tensor)
@@ -244,7 +244,7 @@ def _wide_experts(job: Job, shape: Shape) -> float:
 
 
 def _products(job: Job, shape: Shape, tensor: Any, shared: Any) -> Any:
-    """Selective checkpointing: a layer's input and the outputs of its matrix products, everything else computed anew.
+    """Selective checkpointing: a layer's input and the outputs of its matrix products, everything else recomputed.
 
     Outputs of attention's and the feed-forward part's last matrices are there before ranks add them up, whole. Grouped
     products of experts are not among those that are kept.
@@ -281,7 +281,7 @@ def _at_work(job: Job, shape: Shape, tensor: Any, shared: Any) -> Any:
         working = _kept(job, shape, tensor, shared, learns=True) + gathered
     if job.flash_attention:
         return working
-    # A layer that is computed anew has its scores and their gradients.
+    # A layer that is recomputed has its scores and their gradients.
     return working + (1.0 if job.checkpointing == "none" else 2.0) * score_bytes_per_token(job, shape, tensor)
 
 

@@ -21,7 +21,7 @@ def works_in_place(job: Job, shape: Shape) -> bool:
 
 
 def in_place_elements(shape: Shape, tensor: Any, shared: Any) -> Any:
-    """Elements per token of a layer that is computed anew, at the peak of its feed-forward part.
+    """Elements per token of a layer that is recomputed, at the peak of its feed-forward part.
 
     Of the stream the layer's input, its sum and its output, what each half reads, and the gradient that comes; a
     seventh is added to the gradient that goes, which lies where the second half's input was. Gradients of gate and up

@@ -14,7 +14,7 @@ class Layout(NamedTuple):
     sharding: str = "none"  # none, zero1, zero2, zero3, fsdp
 
     @property
-    def count(self) -> int:  # type: ignore[override]  # Of GPUs, as everywhere; nobody counts equal degrees.
+    def count(self) -> int:  # type: ignore[override]  # Of GPUs, as everywhere; no one counts equal degrees.
         """GPUs used."""
         return self.tensor * self.pipeline * self.data
 

@@ -66,7 +66,7 @@ def activations_gb(
 
 
 def forward_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:
-    """What the forward pass of a layer that is computed anew has left in blocks too small for whole answers, in GB.
+    """What the forward pass of a layer that is recomputed has left in blocks too small for whole answers, in GB.
 
     Its input, its sum and what the feed-forward part reads, and the maps of that part: gate, product and what comes of
     both. The allocator gives a larger tensor no blocks that it would have to join (CUDACachingAllocator.cpp,

@@ -1,4 +1,4 @@
-"""The door of memory sizing: what a job takes on each GPU of a layout."""
+"""Entry point of memory sizing: what a job takes on each GPU of a layout."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from whichgpu.engine.sizing.rows import Bools, Floats, plain
 
 
 class Term(Struct, frozen=True):
-    """One summand of an estimate: what it is, how it was computed, from what, and on whose word."""
+    """One summand of an estimate: what it is, how it was computed, from what, and by which source."""
 
     name: str  # weights, kv_cache, activations, gradients, optimizer, logits, adapters, reserve, ...
     value: float  # in the estimate's unit

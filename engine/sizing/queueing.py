@@ -165,7 +165,7 @@ def _missed_s(replica: Replica, work: _Work, others: Any) -> Any:
     """Seconds of the step that has begun when a client, who just got an answer, asks again.
 
     It holds a prompt of another client. Answers of equal length that began one after the other end so too, and then it
-    nearly always does; if they end at any time it does as often as prompts come to a step. Which of both is seldom
+    nearly always does; if they end at any time it does as often as prompts come to a step. Which of both is rarely
     known: ``clump`` is how much of the first.
     """
     seldom = np.minimum(1.0, others * replica.steps.sharers / replica.answer)

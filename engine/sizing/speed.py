@@ -1,4 +1,4 @@
-"""The door of speed sizing: which formula applies, and the figures with their bands."""
+"""Entry point of speed sizing: which formula applies, and the figures with their bands."""
 
 from __future__ import annotations
 

@@ -280,7 +280,7 @@ def _kept_passing_s(job: Job, table: GpuTable, which: Ints, rows: Rows, pick: Pi
     """Seconds in which what a micro-batch keeps passes through memory, as often as in language models.
 
     Convolutions, norms and activations read and write maps: on cards whose products are fast that is most of the time.
-    Whether maps are kept or made anew, they pass through memory; made anew, as often as a forward pass more.
+    Whether maps are kept or recomputed, they pass through memory; recomputed, as often as a forward pass more.
     """
     passes = speed_constants().training.memory_passes.at(TURNED[pick])
     passes *= 4.0 / 3.0 if job.checkpointing == "full" else 1.0

@@ -121,7 +121,7 @@ BANDED = {
     **{f"{name}{of}_ms": "token" for name in ("tpot", "latency") for of in ("", "_p95", "_p99", "_mean")},
     **{f"ttft{of}_ms": "first" for of in ("", "_p95", "_p99")},
 }
-#: On whose word all of them are.
+#: By which source all of them are.
 SOURCE = "knowledge/speed.yaml: roofline with measured shares"
 
 

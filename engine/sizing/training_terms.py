@@ -1,4 +1,4 @@
-"""The summands of training memory: how each is computed, from what, and on whose word."""
+"""The summands of training memory: how each is computed, from what, and by which source."""
 
 from __future__ import annotations
 

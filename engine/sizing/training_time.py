@@ -170,7 +170,7 @@ def _passes(job: Job) -> float:
 def _kept_bytes(job: Job, shape: Shape) -> float:
     """Bytes per token that norms, activations, residuals and the loss work on: what memory is sized by.
 
-    Whether they are kept or made anew, they pass through memory; of networks whose layers differ only the widest is
+    Whether they are kept or recomputed, they pass through memory; of networks whose layers differ only the widest is
     known, and what a token passes through bounds the average. Logits pass fewer times than what lies in the layers.
     """
     training = speed_constants().training

@@ -168,7 +168,7 @@ def _effects_of(fired: Iterable[Fired], kind: type[_Kind]) -> Iterator[tuple[Fir
 
 
 def _display_order(item: Fired) -> tuple[int, int, str, str]:
-    """The chosen plan comes first, then the workload, then other GPUs; an own text before a general ground."""
+    """The chosen plan comes first, then the workload, then other GPUs; an own text before a general reason."""
     scope = 2 if item.scope.startswith("candidate ") else 1 if item.scope == "workload" else 0
     return (scope, 0 if item.rule.text else 1, item.rule.id, item.scope)
 

@@ -20,12 +20,12 @@ def say(template: str, facts: Facts, vocabulary: Vocabulary) -> str:
 
 
 def because(rule: Rule, facts: Facts, vocabulary: Vocabulary) -> str:
-    """The general ground of a rule; it may name facts too."""
+    """The general reason of a rule; it may name facts too."""
     return say(rule.because, facts, vocabulary)
 
 
 def spoken(rule: Rule, facts: Facts, vocabulary: Vocabulary) -> str:
-    """What a rule says of a case: its own text, or else its general ground."""
+    """What a rule says of a case: its own text, or else its general reason."""
     return say(rule.text or rule.because, facts, vocabulary)
 
 

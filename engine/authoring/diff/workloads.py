@@ -33,7 +33,7 @@ _SIZES = {
 #: Share of utilisation, in per cent, that a rhythm of runs usually comes to.
 _BUSY = {"one_off": (1, 5), "sporadic": (2, 15), "weekly": (5, 30), "daily": (20, 70), "continuous": (60, 98)}
 
-#: How often a person can state a fact that concerns the job, and how often one turns up that seldom matters.
+#: How often a person can state a fact that concerns the job, and how often one turns up that rarely matters.
 _KNOWN = 0.8
 _SELDOM = {"always": 0.05, "if_it_matters": 0.03, "on_request": 0.008, "never": 0.0}
 #: GPUs that people name when they ask.

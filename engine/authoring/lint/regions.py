@@ -182,7 +182,7 @@ class Regions:
         return reads is not None and reads.isdisjoint(self._dim) and reads.isdisjoint(self._setters)
 
     def _holds(self, formula: Formula, example: Example) -> bool:
-        """Whether a formula holds on an example, worked out on its values."""
+        """Whether a formula holds on an example, computed on its values."""
         if isinstance(formula, Literal):
             return bool(formula.mask & self._mask_on(formula.fact, example))
         inner = (self._holds(part, example) for part in formula.parts)
@@ -265,7 +265,7 @@ def _constants(rulebook: Rulebook) -> Iterator[tuple[str, Scalar]]:
 def _producers(
     rulebook: Rulebook, vocabulary: Vocabulary, computed: frozenset[str]
 ) -> tuple[dict[str, list[tuple[Rule, bool | int | float | str]]], frozenset[str]]:
-    """Facts that rules alone set to constants, with their rules; and facts that are worked out in other ways."""
+    """Facts that rules alone set to constants, with their rules; and facts that are computed in other ways."""
     setters: dict[str, list[tuple[Rule, bool | int | float | str]]] = {}
     dim = set(computed)
     for rule in rulebook.rules:

@@ -14,7 +14,7 @@ from whichgpu.engine.rules import Each, ResolvedFacts, coerce, probing
 
 
 class LateFacts(Mapping[str, Value]):
-    """Facts of which some are resolved last, and worked out only when one of them is asked for."""
+    """Facts of which some are resolved last, and computed only when one of them is asked for."""
 
     def __init__(
         self,

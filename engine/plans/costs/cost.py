@@ -175,7 +175,7 @@ def _hours(
     constants: EconomicsConstants,
     run_hours: Floats,
 ) -> tuple[Floats, Ints, Floats]:
-    """What an hour of each plan costs, on whose word, and the share of the hours paid for in which it works."""
+    """What an hour of each plan costs, by which source, and the share of the hours paid for in which it works."""
     facts, per_hour, origin = spending.facts, rent.copy(), np.where(np.isnan(rent), NONE, OFFER)
     working = np.ones(len(which))
     owned, quoted = _owned(table, which, counts, spending), _quoted(table, which, spending)

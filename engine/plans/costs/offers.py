@@ -31,7 +31,7 @@ Tiers = tuple[tuple[str, ...], ...]
 
 
 class OfferIndex:
-    """Offers by the GPU (or family) they name. What is worked out of them is remembered, by what it depends on."""
+    """Offers by the GPU (or family) they name. What is computed of them is remembered, by what it depends on."""
 
     def __init__(self, offers: Iterable[Offer], constants: EconomicsConstants, wishes: Wishes | None = None) -> None:
         """Index offers once at load. Fractions of a GPU and offers without a price are left out.

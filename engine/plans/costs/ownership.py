@@ -113,7 +113,7 @@ class Ownership(OwningRates[float], frozen=True):
 def planning_years(facts: Facts, constants: EconomicsConstants) -> tuple[float, bool]:
     """The horizon in years, and whether it was stated.
 
-    Of demand that is said not to last nobody can tell that it does for longer than the short end of what is usual.
+    Of demand that is said not to last no one can tell that it does for longer than the short end of what is usual.
     """
     years, months = number(facts, "horizon_years"), number(facts, "project_months")
     if years:
@@ -212,7 +212,7 @@ def owning_rates(
 
 
 def _by_place(desk: Any, of_desks: Callable[[], Any], of_racks: Callable[[], Any]) -> Any:
-    """What holds where the hardware stands. What nobody needs is not looked up: who watches takes it for an input."""
+    """What holds where the hardware stands. What no one needs is not looked up: who watches takes it for an input."""
     if not isinstance(desk, np.ndarray):
         return of_desks() if desk else of_racks()
     if np.all(desk):

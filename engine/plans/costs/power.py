@@ -1,4 +1,4 @@
-"""What plans draw from the wall, and what that costs: for one plan, or for many as columns."""
+"""What plans draw in power, and what that costs: for one plan, or for many as columns."""
 
 from __future__ import annotations
 

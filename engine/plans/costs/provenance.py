@@ -1,4 +1,4 @@
-"""On whose word an hour of a plan has its price: the formula, what went into it, and the sources."""
+"""By which source an hour of a plan has its price: the formula, what went into it, and the sources."""
 
 from __future__ import annotations
 

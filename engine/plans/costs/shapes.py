@@ -13,7 +13,7 @@ from whichgpu.engine.plans.costs.constants import EconomicsConstants
 from whichgpu.engine.plans.costs.model import Quote
 
 
-#: How an offer is paid: by the hour, by the hour while nobody else wants it, or for every hour of so many months.
+#: How an offer is paid: by the hour, by the hour while no one else wants it, or for every hour of so many months.
 Terms = Literal["firm", "spot", 12, 36]
 COMMITMENTS: tuple[Literal[12, 36], ...] = (12, 36)
 

@@ -36,7 +36,7 @@ class Threshold(Struct, frozen=True):
 def guide_thresholds(
     facts: Facts, plan: Plan | None, comparison: CostComparison, constants: EconomicsConstants
 ) -> tuple[Threshold, ...]:
-    """All four, in a fixed order; an input that is not stated is worked out from the hours where they are known."""
+    """All four, in a fixed order; an input that is not stated is computed from the hours where they are known."""
     hours = comparison.usage.hours_per_year if comparison.usage else None
     share = number(facts, "utilization_pct")
     if share is None and hours is not None:

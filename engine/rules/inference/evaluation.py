@@ -17,7 +17,7 @@ from whichgpu.engine.rules.rulebook.model import Rule, Verdict
 
 
 class Evaluation(ABC):
-    """What the rules come to, a row for each plan or case; values are worked out when first asked for, and kept."""
+    """What the rules come to, a row for each plan or case; values are computed when first asked for, and kept."""
 
     def __init__(self, evaluator: Evaluator, shared: Facts) -> None:
         self.rules: Mapping[str, Rule] = evaluator.rules

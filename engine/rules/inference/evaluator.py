@@ -95,7 +95,7 @@ class Evaluator:
         return np.full(view.table.size, rows) if isinstance(rows, bool) else rows
 
     def sharing(self, table: FactTable) -> Sharing:
-        """What the table of shared facts behind a table decides; worked out once as long as that table lives."""
+        """What the table of shared facts behind a table decides; computed once as long as that table lives."""
         if table.shared is None:
             return self._nothing_shared
         known = self._sharings.setdefault(table.shared, {})

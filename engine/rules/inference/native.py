@@ -1,7 +1,7 @@
 """Which parts of a conjunction the C engine can test itself, and the rest as condition fields.
 
 Native are comparisons of one fact with a constant, of two facts, of a fact with another times a constant, membership
-in a list of constants, and bare truth values. Everything else the generated evaluator works out beforehand. Arithmetic
+in a list of constants, and bare truth values. Everything else the generated evaluator computes beforehand. Arithmetic
 is never rearranged: ``a / b > c`` is not ``a > b * c`` once rounding or a sign comes in.
 """
 

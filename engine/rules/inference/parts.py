@@ -28,7 +28,7 @@ class Part(Struct, frozen=True):
 
 
 def dismissing_first(parts: Sequence[Part], uses: Mapping[int, int]) -> Callable[[int], tuple[bool, int, int]]:
-    """Sorts numbers of parts: equalities first, which hold most seldom, and of these first what most rules have."""
+    """Sorts numbers of parts: equalities first, which hold most rarely, and of these first what most rules have."""
 
     def key(number: int) -> tuple[bool, int, int]:
         expr = parts[number].expr

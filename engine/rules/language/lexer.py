@@ -18,7 +18,7 @@ class Token(NamedTuple):
     end: int
 
 
-class BadExpression(Exception):  # noqa: N818  # Turned into a Problem by the parser's door.
+class BadExpression(Exception):  # noqa: N818  # Turned into a Problem by the parser's entry point.
     """Something in an expression that stops its parsing."""
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The doors of the language: text of a condition, expression or table cell to a checked tree, every problem placed."""
+"""Entry points of the language: text of a condition, expression or cell to a checked tree, every problem placed."""
 
 from __future__ import annotations
 

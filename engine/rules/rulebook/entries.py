@@ -64,7 +64,7 @@ def _read_replaces(owner: str, fields: Fields, context: Context) -> str | None:
 
 
 def _begin(fields: Fields, key: str, what: str, node: Node, topic: str, context: Context) -> Rule | None:
-    """A rule or table with its name (under ``key``), title, stage, scope and conditions, and no effects or grounds yet.
+    """A rule or table with its name (under ``key``), title, stage, scope and conditions; the rest is read later.
 
     None if stage or scope are wrong, for then conditions and effects cannot be judged. A name with problems serves to
     go on with, so that the rest is judged as well.

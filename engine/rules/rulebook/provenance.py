@@ -18,7 +18,7 @@ INHERITED = (
 
 
 class Provenance(TypedDict):
-    """Why a rule holds, on whose word, and how firmly: these fields of a ``Rule``."""
+    """Why a rule holds, by which source, and how firmly: these fields of a ``Rule``."""
 
     because: str
     sources: tuple[str, ...]
@@ -30,7 +30,7 @@ class Provenance(TypedDict):
 
 
 def read_provenance(owner: str, fields: Fields, context: Context) -> Provenance:
-    """The grounds of the rule or table ``owner``. What it overrides is checked once all rules are known."""
+    """Reasons and sources of the rule or table ``owner``. What it overrides is checked once all rules are known."""
     overrides = context.names(fields["overrides"][1], "`overrides`") if "overrides" in fields else ()
     context.overrides += [(owner, name) for name in overrides]
     return Provenance(

@@ -204,7 +204,7 @@ def is_empty(node: Node) -> bool:
 class Draft(NamedTuple):
     """What a rule is made of. ``fields`` and ``then`` hold the row's nodes over the table's."""
 
-    rule: Rule  # without its effects and grounds
+    rule: Rule  # without its effects, reasons and sources
     node: Node
     fields: Fields
     then: Fields | None  # None where it cannot be read

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from whichgpu.engine.core.gc_pause import collection_paused, search_seldom, search_young
+from whichgpu.engine.core.gc_pause import collect_rarely, collect_youngest, collection_paused
 
 
 @pytest.fixture(autouse=True)
@@ -50,9 +50,9 @@ def test_pauses_lie_in_each_other_and_a_function_can_be_paused_twice() -> None:
 def test_it_is_searched_seldom_and_when_no_one_waits() -> None:
     before = gc.get_threshold()
     try:
-        search_seldom()
+        collect_rarely()
         assert gc.get_threshold()[0] > before[0]
-        search_young()
+        collect_youngest()
         assert gc.get_count()[0] < 1000
     finally:
         gc.set_threshold(*before)

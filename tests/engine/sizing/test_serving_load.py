@@ -102,7 +102,15 @@ def test_bursts_lengthen_waits_and_nothing_else(load: dict) -> None:
 
 @given(loads, st.lists(st.integers(1, 2000), min_size=2, max_size=2), st.sampled_from(["bf16", "fp8"]))
 @example(
-    {"model": "gpt-oss-120b", "gpu": "nvidia-b200", "tensor": 4, "data": 1, "asked": 64, "answered": 1000, "max_batch": 900},
+    {
+        "model": "gpt-oss-120b",
+        "gpu": "nvidia-b200",
+        "tensor": 4,
+        "data": 1,
+        "asked": 64,
+        "answered": 1000,
+        "max_batch": 900,
+    },
     [64, 128],
     "fp8",
 )
