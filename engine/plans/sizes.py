@@ -16,6 +16,7 @@ from whichgpu.engine.plans.found import Found
 from whichgpu.engine.plans.layouts import Layouts, columns_of
 from whichgpu.engine.plans.measured import timed_run
 from whichgpu.engine.plans.room import with_room
+from whichgpu.engine.plans.serving_layouts import layout_for_load, most_capable
 from whichgpu.engine.plans.size_columns import SizeColumns, Usual
 from whichgpu.engine.plans.sizing_cache import Terms, sizing_cache_of
 from whichgpu.engine.plans.targets import Goals, goals_of, work_of_run
@@ -127,7 +128,7 @@ class PlanSizes:
                 columns = results.columns
                 for_load = None
                 if self.load_stated and not self.job.training:
-                    for_load = columns.layout_for_load(place, count, rate_stated=self.rate_stated)
+                    for_load = layout_for_load(columns, place, count, rate_stated=self.rate_stated)
                 found = for_load or columns.usual(np.array([place]), np.array([count])).layouts.each()[0]
             self._layouts[key] = found
         return self._layouts[key]
@@ -137,7 +138,7 @@ class PlanSizes:
         found = None
         if self.job.sized and self.job.shape is not None and not self.job.training:
             results, place = self._cache.of(gpu)
-            found = results.columns.most_capable(place, count)
+            found = most_capable(results.columns, place, count)
         return found or self.layout(gpu, count)
 
     def speed(self, gpu: Gpu, layout: Layout) -> tuple[SpeedEstimate | None, int | None]:
