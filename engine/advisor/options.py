@@ -23,7 +23,19 @@ if TYPE_CHECKING:
 
 Loosening = Literal["more", "less"]
 Kind = Literal[
-    "precision", "offload", "spot", "place", "card", "target", "budget", "load", "objective", "commitment", "owned"
+    "precision",
+    "offload",
+    "spot",
+    "place",
+    "card",
+    "target",
+    "budget",
+    "load",
+    "objective",
+    "commitment",
+    "owned",
+    "targets_margin",
+    "memory_margin",
 ]
 
 #: Facts that say what the work is. Without them it would be other work.

@@ -113,6 +113,9 @@ def _of_the_comparison(comparison: CostComparison) -> dict[str, list[FactCandida
     if (pays := comparison.hybrid_pays) is not None:
         words = "owning the base load and renting the peaks is not clearly costlier than either alone"
         candidates["hybrid_pays"] = _computed("comparison", pays, words, reads, _JUDGED)
+    if not comparison.sold:
+        words = "what is bought comes on boards of which the plan would use less than half"
+        candidates["purchasable"] = _computed("comparison", False, words, ("least_board_use_share",), _JUDGED)
     return candidates
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from whichgpu.engine.advisor.margins import MARGINS, with_margin
 from whichgpu.engine.advisor.measures import is_job
 from whichgpu.engine.advisor.options import Kind, Option, TradeOffSettings, options_of
 from whichgpu.engine.advisor.outcome import Judged, Outcome, PlanRound
@@ -53,8 +54,8 @@ def trade_offs(
 ) -> tuple[TradeOff, ...]:
     """What would be clearly cheaper or faster than the answer, the largest gain by its objective first.
 
-    Before all stands what would put to use cards that are owned and idle. Where no plan qualifies: what would let one,
-    and which.
+    Before all stands what would put to use cards that are owned and idle, then what would do at the unlucky ends of the
+    bands what the answer does by the estimate. Where no plan qualifies: what would let one, and which.
 
     Args:
         context: what the answer was decided with.
@@ -72,6 +73,7 @@ def trade_offs(
     least = 1 + settings.least_gain
     found = list(_owned(outcome, answer, least))
     found += [entry for entry in _commitments(outcome, answer) if entry.clear_by >= least]
+    found += [beside(kind, entry, answer) for kind, entry in with_margin(outcome)]
     search = _Search(context, given, outcome, answer, objectives, settings, settings.most_decisions)
     options = options_of(outcome, given, objectives, settings, context)
     # Those of the objective are tried last and always.
@@ -82,7 +84,15 @@ def trade_offs(
     def order(entry: TradeOff) -> tuple[object, ...]:
         # What would put to use what stands there is what its owner looks for.
         idle = entry.plan.cost.origin == "owned" != answer.ranked.plan.cost.origin
-        return (not idle, -entry.gain(outcome.objective), -entry.clear_by, entry.kind, entry.fact or "", entry.plan.id)
+        return (
+            not idle,
+            entry.kind not in MARGINS,
+            -entry.gain(outcome.objective),
+            -entry.clear_by,
+            entry.kind,
+            entry.fact or "",
+            entry.plan.id,
+        )
 
     distinct: dict[tuple[object, ...], TradeOff] = {}  # One change of a fact and plan is said once.
     for entry in sorted(found, key=order):

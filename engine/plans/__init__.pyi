@@ -66,5 +66,11 @@ from .gate import (
 from .maker import PlanMaker as PlanMaker
 from .model import Plan as Plan
 from .table import PlanTable as PlanTable
-from .targets import TARGETS as TARGETS, TOLERABLE as TOLERABLE
+from .targets import (
+    TARGETS as TARGETS,
+    TOLERABLE as TOLERABLE,
+    Goals as Goals,
+    goals_of as goals_of,
+    missed as missed,
+)
 from .topology import fabric_of as fabric_of, ladder as ladder

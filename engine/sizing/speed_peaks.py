@@ -24,10 +24,17 @@ _UNPACKED = frozenset({"int4", "gptq-int4", "awq-int4", "gptq-int8", "nf4", "nf4
 
 
 def peak_of(gpu: Gpu, precisions: tuple[str, ...]) -> Peak | None:
-    """The first of the precisions that the GPU has; None when it has none of them."""
+    """The first of the precisions that the GPU has; None when it has none of them.
+
+    Products of 16-bit numbers are summed in 32 bits (cuBLAS as PyTorch calls it), so that a card which is slower at
+    16-bit arithmetic, as the GTX 10 generation is, computes them at its 32-bit rate.
+    """
     for precision in precisions:
         tflops = gpu.tflops.get(precision)
         if tflops:
+            wider = gpu.tflops.get("fp32", 0.0)
+            if precision in _SIXTEEN and tflops < wider:
+                return Peak("fp32", wider * 1e12, _matmul_share(gpu, "fp32"))
             return Peak(precision, tflops * 1e12, _matmul_share(gpu, precision))
     return None
 

@@ -87,7 +87,10 @@ def test_an_answer_fits_one_screen(name: str, advisor: Advisor) -> None:
 def test_targets_are_said_to_be_met_or_missed(advisor: Advisor) -> None:
     answer = answer_to("llm-serving-70b")
     page = to_text(brief_blocks(answer, names_of(advisor)), Screen(200))
-    assert re.search(r"95 of 100 requests: first token within \S+ ms \(500 ms asked: met\)", page)
+    assert re.search(
+        r"95 of 100 requests: first token within \S+ ms \(500 ms asked: met(, but not at the slow end of the band)?\)",
+        page,
+    )
     strict = {**answer, "facts": answer["facts"] | {"ttft_slo_ms": {"value": 1, "origin": "given", "seq": 1}}}
     rows = next(b for b in brief_blocks(strict, names_of(advisor)) if isinstance(b, Summary)).rows
     time = next(row for row in rows if row.label == "Time")

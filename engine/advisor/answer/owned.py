@@ -15,8 +15,6 @@ from whichgpu.engine.rules import Vocabulary, format_value
 if TYPE_CHECKING:
     from whichgpu.engine.advisor.answer import compact_types, part_types
 
-#: Paces of a plan, the one that says most first.
-_PACES = ("plan.tokens_per_s", "plan.samples_per_s")
 #: From so many hours on a run is told in days.
 _DAYS = 72
 
@@ -83,9 +81,13 @@ def owned_sentence(use: OwnedUse, workload: Facts, vocabulary: Vocabulary) -> st
 
 def _spoken(use: OwnedUse, vocabulary: Vocabulary) -> list[str]:
     """How fast it is: the pace, and how long the run or an answer takes."""
-    pace = next((name for name in _PACES if _figure(use, name) is not None), None)
-    said = [format_value(vocabulary.facts[pace], float(f"{_figure(use, pace):.3g}"))] if pace else []
+    tokens, samples = _figure(use, "plan.tokens_per_s"), _figure(use, "plan.samples_per_s")
     hours, wait = _figure(use, "plan.hours"), _figure(use, "plan.latency_ms")
+    said = []
+    if tokens is not None:
+        said.append(format_value(vocabulary.facts["plan.tokens_per_s"], float(f"{tokens:.3g}")))
+    elif samples is not None and wait is None:  # Of a service its time of an answer says more.
+        said.append(f"{float(f'{samples:.3g}'):,g} samples/s")
     if hours is not None:
         said.append(f"{hours:,.3g} hours for the run" if hours < _DAYS else f"{hours / 24:,.3g} days for the run")
     elif wait is not None:

@@ -65,6 +65,13 @@ _AFTER = {
 }
 
 
+_LEADS = {
+    "spot": "If it may be interrupted",
+    "targets_margin": "To meet what is asked at the slow end of the band too",
+    "memory_margin": "To hold the job at the upper end of the memory band too",
+}
+
+
 def _lead(entry: TradeOff, outcome: Outcome, vocabulary: Vocabulary) -> str:
     """What would have to be allowed."""
     match entry.kind:
@@ -74,8 +81,8 @@ def _lead(entry: TradeOff, outcome: Outcome, vocabulary: Vocabulary) -> str:
             return f"Committed for {entry.term_months} months"
         case "owned":
             return "On what you own" if entry.plan.cost.origin == "owned" else "What more would buy"
-        case "spot":
-            return "If it may be interrupted"
+        case "spot" | "targets_margin" | "memory_margin":
+            return _LEADS[entry.kind]
         case "offload" if entry.fact:
             label = vocabulary.facts[entry.fact].label or entry.fact
             return f"Without {label}" if entry.value is None else f"With {label}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -103,3 +104,22 @@ def test_it_stands_at_the_head_of_the_answer_and_not_where_it_is_the_answer(deci
     assert used.outcome.chosen.ranked.plan.cost.origin == "owned"
     assert used.owned_use() is None
     assert "owned" not in used.to_dict(trade_offs=True)
+
+
+@pytest.mark.parametrize(
+    ("facts", "pace"),
+    [
+        (
+            {"task": "inference", "model_name": "sdxl", "gpus_owned": ["nvidia-v100-32gb:1"]},
+            r"it: [\d.]+ s for an answer, \$",
+        ),
+        (
+            {"task": "pretraining", "model_name": "resnet-50", "gpus_owned": ["nvidia-l40s:4"]},
+            r"it: [\d,]+ samples/s, \$",
+        ),
+    ],
+)
+def test_every_figure_has_its_unit(
+    decide: Callable[..., Decision], advisor: Advisor, facts: dict[str, Any], pace: str
+) -> None:
+    assert re.search(pace, says(decide({**facts, "objective": "fastest"}), advisor))

@@ -553,3 +553,9 @@ def test_software_that_is_still_to_be_installed_captures_long_contexts_too() -> 
     assert tpot_ms(9000) == pytest.approx(tpot_ms(8000), rel=0.02)
     assert tpot_ms(9000, serving_engine="vllm") > 1.2 * tpot_ms(8000, serving_engine="vllm")
     assert tpot_ms(8000) == pytest.approx(tpot_ms(8000, serving_engine="vllm"))
+
+
+def test_products_of_sixteen_bits_run_at_the_rate_of_32_where_that_is_the_faster() -> None:
+    peaks = [(gpu, peak_of(gpu, ("fp16", "bf16", "fp32"))) for gpu in GPUS.values() if gpu.tflops]
+    assert all(peak is None or peak.flops >= gpu.tflops.get("fp32", 0.0) * 1e12 for gpu, peak in peaks)
+    assert any(peak is not None and peak.precision == "fp32" and "fp16" in gpu.tflops for gpu, peak in peaks)
