@@ -25,6 +25,7 @@ from .costs.procurement import (
     Flip as Flip,
     comparison_entries as comparison_entries,
     facts_of_comparison as facts_of_comparison,
+    figures_of_comparison as figures_of_comparison,
     nearest_flip as nearest_flip,
     procurement_facts as procurement_facts,
     procurement_figures as procurement_figures,
