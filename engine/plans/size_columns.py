@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whichgpu.engine.core import Pick
+from whichgpu.engine.core import Pick, known_or
 from whichgpu.engine.plans.constants import plan_constants
 from whichgpu.engine.plans.kept_speed import KeptSpeed, Sped
 from whichgpu.engine.plans.layouts import OPTIMIZER_ALONE, WHOLE, Layouts, manner_of
@@ -140,7 +140,7 @@ class SizeColumns:
         speed: dict[str, Floats] = {}
         if self.job.training and (fits.any() or not len(fits)):
             speed = self.kept_speed.of(which[choices.query], choices.layouts).figures
-            pace = np.nan_to_num(rate(speed)) / self._asked_of(which, choices)
+            pace = known_or(rate(speed)) / self._asked_of(which, choices)
             last = np.where(fits[choices.query], -np.round(pace, 6), last)
         else:
             last = np.where(fits[choices.query], 0.0, last)
@@ -199,7 +199,7 @@ class SizeColumns:
         """
         choices = self.choices(np.array([place]), np.array([count]))
         which = np.full(len(choices.query), place)
-        served = np.nan_to_num(capacity(self.kept_speed.of(which, choices.layouts).figures))
+        served = known_or(capacity(self.kept_speed.of(which, choices.layouts).figures))
         served = np.where(choices.raised_gb <= self.limits_gb[which], served, 0.0)
         enough = served * plan_constants().worth_splitting.value >= served.max(initial=0.0)
         return choices.layouts.at(int(enough.argmax())) if served.any() else None
