@@ -16,7 +16,7 @@ from whichgpu.engine.advisor import dominance
 from whichgpu.engine.advisor.contenders import NONE, Contenders, Flags, Traits
 from whichgpu.engine.advisor.measures import MeasureColumns
 from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.core import Codes, Numbers
+from whichgpu.engine.core import Codes, Numbers, among, known_or
 
 
 class _Side(Struct, frozen=True):
@@ -96,7 +96,7 @@ class Beaten:
         # What a guide says of the count stands as far as it can; twice the GPUs at the same cost are no gain, but of
         # those that stand there.
         counts = self._objective.sharing(t.count, t.ordered)
-        merit = self._objective.merit(np.nan_to_num(measures.cost), np.nan_to_num(measures.perceived_time), counts)
+        merit = self._objective.merit(known_or(measures.cost), known_or(measures.perceived_time), counts)
         over_pcie = np.where(t.owned, 0, t.pcie_gpus)  # How cards that stand there are joined is in their speed.
         order = np.lexsort((t.place, merit, over_pcie, ~self._c.in_count_band))
         found = self._beaten_first(rows, order, self._outweighs)
@@ -146,7 +146,7 @@ class Beaten:
         """The plans that stand as high as some of these do and hardly cost more than the costliest, in an order."""
         standing, measures = 2 * self._c.proven + self._c.fallback, self._c.measures
         most = np.fmax.reduce(dominance.most_cost_that_outweighs(measures, self._objective)[rows], initial=-np.inf)
-        able: Flags = np.isin(standing, standing[rows]) & (measures.cost <= most)
+        able: Flags = among(standing, standing[rows]) & (measures.cost <= most)
         found: Codes = order[able[order]]
         return found
 
@@ -214,7 +214,7 @@ class Beaten:
         count = self._c.traits.count
         named = count[self._c.in_count_band]
         fewer = (one.count < other.count) & (one.count >= named.min(initial=count.max(initial=0) + 1)) & ~same_card
-        return np.asarray((np.isin(one.count, named) & (one.nodes < other.nodes)) | fewer)
+        return np.asarray((among(one.count, named) & (one.nodes < other.nodes)) | fewer)
 
     def _may(self, one: _Side, other: _Side) -> Flags:
         """Which plans (columns) may put out which (rows), if they are as much cheaper and faster as that takes."""

@@ -25,7 +25,7 @@ from whichgpu.engine.advisor.contenders import NONE, Contenders, Flags
 from whichgpu.engine.advisor.dominance import no_worse
 from whichgpu.engine.advisor.measures import known
 from whichgpu.engine.advisor.rank import Objective
-from whichgpu.engine.core import Codes, Numbers
+from whichgpu.engine.core import Codes, Numbers, among
 
 
 #: Room for rounding where two merits are compared, as a share: merits of small pieces of work are tiny.
@@ -170,9 +170,9 @@ def _eligible(compared: Flags, asked_for: Flags, merits: Numbers, shares: Number
     than the best that was.
     """
     wanted = compared & asked_for
-    for among in (compared, wanted):
-        if among.any():
-            found: Flags = wanted & (merits <= merits[among].min() * (1 + shares) * (1 + _CLOSE))
+    for which in (compared, wanted):
+        if which.any():
+            found: Flags = wanted & (merits <= merits[which].min() * (1 + shares) * (1 + _CLOSE))
             if found.any():
                 return found
     return compared
@@ -270,5 +270,5 @@ def _worth_a_guides_word(c: Contenders, compared: Flags, outweighed: Codes, shar
     rising = np.flatnonzero(worse)[np.argsort(c.score[worse], kind="stable")]
     least[family[rising]] = c.score[outweighed[rising]]  # The last one that is written is of the first by evidence.
     fit = sound & (cost <= most[family]) & (c.score >= least[family])
-    found: Flags = sound | ~np.isin(family, family[compared & fit])
+    found: Flags = sound | ~among(family, family[compared & fit])
     return found

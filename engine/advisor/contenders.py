@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from whichgpu.engine.advisor.measures import MeasureColumns
 from whichgpu.engine.advisor.paid_length import ordered_gpus
-from whichgpu.engine.core import Codes, Numbers, number
+from whichgpu.engine.core import Codes, Numbers, known_or, number
 from whichgpu.engine.plans import Plan, PlanTable
 from whichgpu.engine.rules import ResolvedFacts
 
@@ -118,9 +118,9 @@ def traits_of(plans: Sequence[Plan], load: AskedLoad = UNSTATED) -> Traits:
         count=table.numbers("plan.count").astype(np.intp),
         ordered=ordered_gpus(table),
         nodes=np.where(np.isnan(joined), machines, joined).astype(np.intp),
-        machines=np.nan_to_num(machines, nan=1).astype(np.intp),
-        pcie_gpus=np.nan_to_num(table.numbers("plan.pcie_gpus")).astype(np.intp),
-        replicas=np.nan_to_num(table.numbers("plan.replicas"), nan=1).astype(np.intp),
+        machines=known_or(machines, 1).astype(np.intp),
+        pcie_gpus=known_or(table.numbers("plan.pcie_gpus")).astype(np.intp),
+        replicas=known_or(table.numbers("plan.replicas"), 1).astype(np.intp),
         bought=table.yes("plan.bought"),
         owned=table.yes("plan.owned"),
         usd_per_hour=table.numbers("plan.usd_per_hour"),

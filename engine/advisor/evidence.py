@@ -19,7 +19,7 @@ from whichgpu.engine.advisor.rank import (
 )
 from whichgpu.engine.advisor.stages import RuleSet, TableRun
 from whichgpu.engine.advisor.survey import Spread
-from whichgpu.engine.core import Numbers
+from whichgpu.engine.core import Numbers, known_or
 
 
 Mark = Literal["fallbacks", "card_bands", "count_bands"]
@@ -59,11 +59,9 @@ class Evidence:
             1 / measures.weighed_time, ends.weighed_fastest, ends.weighed_slowest, objective.speed_points
         )
         counted = [sum(award.points for award in said.awards if award.counted) for said in self._said]
-        self.scores: Numbers = (
-            np.array(counted, np.float64)[self._which] + np.nan_to_num(self._cost) + np.nan_to_num(self._speed)
-        )
+        self.scores: Numbers = np.array(counted, np.float64)[self._which] + known_or(self._cost) + known_or(self._speed)
         #: The same with cost as it usually weighs, which tells what is worth showing beside the answer.
-        self.usual_scores = self.scores - np.nan_to_num(self._cost) * (
+        self.usual_scores = self.scores - known_or(self._cost) * (
             1 - objective.usual_cost_points / objective.cost_points
         )
 

@@ -100,6 +100,7 @@ class PlanRound(Struct, frozen=True):
     surviving: PlanTable  # best first
     scores: Numbers  # points of evidence of these
     alternatives: Sequence[int]  # places of those that are shown beside the answer, in the order of showing
+    preferring: Sequence[tuple[str, ...]]  # the prefer rules that fired on each of these
     judged: Sequence[Judged]  # these, with all that was said of them
     survey: ResolvedFacts
     derived: dict[str, tuple[str, ...]] = msgspec.field(
@@ -139,8 +140,6 @@ def fired_rules(outcome: Outcome) -> Iterator[str]:
         yield from (rule.id for rule in outcome.no_answer.rules)
     if outcome.round is not None:
         yield from (rule.id for rule in outcome.round.survey.fired)
-        yield from (rule.id for rejection in outcome.round.rejections for rule in rejection.rules)
-        for judged in outcome.round.judged:
-            yield from judged.prefer.fired
-        for names in outcome.round.derived.values():
+        yield from (rule.id for rules in outcome.round.rejected_by for rule in rules)
+        for names in (*outcome.round.preferring, *outcome.round.derived.values()):
             yield from names

@@ -24,7 +24,7 @@ from whichgpu.engine.advisor.stages import RuleSet, Stages
 from whichgpu.engine.catalogue import Knowledge, ModelSpec, profile_of
 from whichgpu.engine.core import Facts, InputError, KnowledgeInUse, Value, knowledge_in_use, use_knowledge
 from whichgpu.engine.plans import Plan, PlanMaker, PlanTable, candidate_plans
-from whichgpu.engine.rules import Ask, ConsiderCounts, ResolvedFacts, Resolving, Rule, Vocabulary
+from whichgpu.engine.rules import Ask, Calculated, ConsiderCounts, ResolvedFacts, Resolving, Rule, Vocabulary
 from whichgpu.engine.sizing import job_from_facts
 
 
@@ -59,6 +59,7 @@ class DecisionContext(Struct, frozen=True):
     unstated: frozenset[str]
     make_plans: MakePlans = candidate_plans  # a comparison of two rulebooks makes the plans of both at once
     in_use: KnowledgeInUse = field(default_factory=knowledge_in_use)  # constants and parameters, with layers' own
+    calculated: Calculated | None = None  # kept by who decides variations of one workload
 
     def resolve(self, given: Mapping[str, Value]) -> ResolvedIntake:
         """What the facts of a workload come to before any plan: look-ups, calculators, derive rules, defaults.
@@ -72,7 +73,8 @@ class DecisionContext(Struct, frozen=True):
         """The same as far as facts are asked for; raises the same."""
         use_knowledge(self.in_use)
         found = look_up(given, self.knowledge, self.vocabulary)
-        return ResolvingIntake(self.stages.intake.begin(given, extra=found.candidates), found.model)
+        resolving = self.stages.intake.begin(given, extra=found.candidates, calculated=self.calculated)
+        return ResolvingIntake(resolving, found.model)
 
     def plan_maker(self, model: ModelSpec | None, intake: ResolvedFacts) -> PlanMaker:
         """Makes the plans of one resolved workload."""

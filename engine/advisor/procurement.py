@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date
+from functools import cache, partial
 
 from msgspec import Struct, field
 
@@ -19,6 +20,7 @@ from whichgpu.engine.plans import (
     Threshold,
     compare_costs,
     facts_of_comparison,
+    figures_of_comparison,
     guide_thresholds,
     load_economics,
     nearest_flip,
@@ -38,12 +40,21 @@ _JUDGED = ("whichgpu-judgement",)
 class Procurement(Struct, frozen=True):
     """What was computed of renting and owning."""
 
-    figures: dict[str, Figure] = field(default_factory=dict)
+    banded: Callable[[], dict[str, Figure]] = dict
     thresholds: tuple[Threshold, ...] = ()
-    flip: Flip | None = None
     candidates: dict[str, list[FactCandidate]] = field(default_factory=dict)
     comparison: CostComparison | None = None
     owned_as: str | None = None  # the GPU that would be bought, where it is another form of the plan's
+
+    @property
+    def figures(self) -> dict[str, Figure]:
+        """Every figure that can be computed, with its band; worked out when asked for, as few answers show them."""
+        return self.banded()
+
+    @property
+    def flip(self) -> Flip | None:
+        """What would turn the comparison; worked out when asked for, too."""
+        return None if self.comparison is None else nearest_flip(self.comparison)
 
 
 def compute(
@@ -60,7 +71,7 @@ def compute(
     constants = load_economics()
     owned_as = _owned_as(plan, gpus or {}, constants)
     comparison = compare_costs(facts, plan, constants, owned_as=owned_as)
-    figures = procurement_figures(facts, plan, constants, owned_as)
+    figures = figures_of_comparison(comparison)
     thresholds = guide_thresholds(facts, plan, comparison, constants)
     candidates = {}
     for name, value in procurement_facts(figures).items():
@@ -69,9 +80,8 @@ def compute(
     candidates |= _of_the_comparison(comparison)
     candidates |= _of_the_lines(thresholds)
     candidates |= _of_the_plan(facts, plan, today)
-    return Procurement(
-        figures, thresholds, nearest_flip(comparison), candidates, comparison, owned_as.id if owned_as else None
-    )
+    banded = cache(partial(procurement_figures, facts, plan, constants, owned_as))
+    return Procurement(banded, thresholds, candidates, comparison, owned_as.id if owned_as else None)
 
 
 def compared_facts(facts: Facts, plan: Plan | None, gpus: Mapping[str, Gpu]) -> dict[str, Value]:

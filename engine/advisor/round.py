@@ -83,6 +83,7 @@ def run_round(
         surviving=surviving,
         scores=scores,
         alternatives=shown,
+        preferring=OnDemand(len(rows), lambda place: preferring.resolution(int(best[place])).fired),
         judged=OnDemand(len(rows), judging.judged),
         survey=survey,
         derived=_fired_by_plan(deriving, table.ids),

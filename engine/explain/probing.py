@@ -32,7 +32,7 @@ from whichgpu.engine.advisor import (
 from whichgpu.engine.catalogue import ModelSpec
 from whichgpu.engine.core import Facts, NumberColumn, OnDemand, Value
 from whichgpu.engine.explain.watched_job import WatchedJob
-from whichgpu.engine.explain.workload_side import Signature, WorkloadSide
+from whichgpu.engine.explain.workload_side import Signature, WorkloadSide, facts_behind
 from whichgpu.engine.interview import Watched
 from whichgpu.engine.plans import Plan, PlanMaker, PlanTable, band_problems
 from whichgpu.engine.rules import FactCandidate, ResolvedFacts
@@ -82,7 +82,7 @@ class _Kept:
     rejecting: WorkloadSide
     deriving: WorkloadSide
     preferring: WorkloadSide
-    advising: tuple[str, ...]  # facts that the last rules read or set
+    advising: tuple[str, ...]  # facts that the verdict on renting and owning hangs on
     watched: WatchedJob | None = None  # the first job
     read: set[str] = field(default_factory=set)  # facts that making plans has looked at so far
     made: dict[Signature, list[_Made]] = field(default_factory=dict)  # by the counts that rules ask for, and facts read
@@ -164,9 +164,9 @@ class ProbingContext(DecisionContext, frozen=True):
         kept: _Kept = self.kept
         chosen, before = probed.chosen, probed.round.survey if probed.round else probed.intake
         compared = self.procurement(probed.intake.facts, chosen.ranked.plan if chosen else None, today)
-        own = chosen.facts if chosen else {}
-        read = tuple(own.get(name) if "." in name else before.facts.get(name) for name in kept.advising)
-        key = (id(compared), chosen is None, read)  # The comparison is kept, so that no other takes its place.
+        compares = {name: found[0].value for name, found in compared.candidates.items()}
+        facts = {**compares, **before.facts, **(chosen.facts if chosen else {})}
+        key = (chosen is None, tuple([facts.get(name) for name in kept.advising]))
         if key not in kept.verdicts:
             kept.verdicts[key] = self.final(before, chosen, compared).facts.get("procurement", "undecided")
         return kept.verdicts[key]
@@ -273,7 +273,7 @@ def probing_context(context: DecisionContext, gpus: frozenset[str] | None = None
         rejecting=WorkloadSide(stages.reject.rules, by_presence=True),
         deriving=WorkloadSide((rule for level in stages.plan_levels for rule in level.rules), by_value=True),
         preferring=WorkloadSide(stages.prefer.rules),
-        advising=tuple(sorted({name for rule in last for name in rule.reads | rule.writes})),
+        advising=facts_behind("procurement", last),
     )
     knowledge = context.knowledge
     if gpus is not None:
@@ -281,4 +281,4 @@ def probing_context(context: DecisionContext, gpus: frozenset[str] | None = None
         knowledge.__dict__["plannable"] = tuple(gpu for gpu in context.knowledge.plannable if gpu.id in gpus)
         knowledge.__dict__["priced_ids"] = gpus
     shared = {name: getattr(context, name) for name in context.__struct_fields__}
-    return ProbingContext(**{**shared, "knowledge": knowledge, "kept": kept})
+    return ProbingContext(**{**shared, "knowledge": knowledge, "calculated": {}, "kept": kept})

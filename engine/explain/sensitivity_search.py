@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from whichgpu.engine.advisor import Advisor, Outcome
-from whichgpu.engine.core import Value
+from whichgpu.engine.core import Value, collection_paused
 from whichgpu.engine.explain.fact_changes import FactChange, between, is_number, probes, side_of, spread_out, valid
 from whichgpu.engine.explain.plan_figures import plan_figures
 from whichgpu.engine.explain.what_if import OutOfDecisionsError, WhatIfSearch
@@ -68,6 +68,7 @@ class Sensitivity(Struct, frozen=True):
     complete: bool
 
 
+@collection_paused()
 def sensitivity(
     decision: Mapping[str, Any],
     advisor: Advisor,

@@ -18,7 +18,7 @@ from whichgpu.engine.advisor import (
     loss_text,
     named,
 )
-from whichgpu.engine.core import InputError, Problem
+from whichgpu.engine.core import InputError, Problem, collection_paused
 from whichgpu.engine.explain.derivation import Phrases, Step, StepBuilder
 from whichgpu.engine.explain.evidence import gather
 from whichgpu.engine.explain.influencing_facts import best_of, influencing_facts
@@ -68,6 +68,7 @@ class WhyNot(Struct, frozen=True):
     search: Search | None
 
 
+@collection_paused()
 def why_not(
     decision: Mapping[str, Any],
     gpu: str,

@@ -1,10 +1,10 @@
-"""What rules on plans make of the facts of a workload: where that is the same they judge the same plans alike."""
+"""What rules make of the facts of a workload: where that is the same they come to the same."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
-from whichgpu.engine.core import Facts
+from whichgpu.engine.core import Facts, Value
 from whichgpu.engine.rules import Compiled, Rule, compile_expr, facts_read
 
 
@@ -22,7 +22,7 @@ class WorkloadSide:
             by_value: the rules compute with facts, so that each value counts.
             by_presence: which facts are known counts too, and not only what conditions come to.
         """
-        conditions: dict[str, Compiled] = {}
+        conditions: dict[tuple[str, ...], dict[str, Compiled]] = {}
         values: set[str] = set()
         present: set[str] = set()
         for rule in rules:
@@ -32,17 +32,55 @@ class WorkloadSide:
                 if len(reads) < len(facts_read(condition.expr)):
                     values |= reads
                 elif reads:
-                    conditions.setdefault(repr(condition.expr), compile_expr(condition.expr))
+                    alike = conditions.setdefault(tuple(sorted(reads)), {})
+                    alike.setdefault(repr(condition.expr), compile_expr(condition.expr))
             if by_value:
                 values |= {name for name in rule.reads if "." not in name}
-        self._conditions = tuple(conditions.values())
+        self._conditions = tuple(_Conditions(names, alike.values()) for names, alike in conditions.items())
         self._values = tuple(sorted(values))
         self._present = tuple(sorted(present)) if by_presence else ()
 
     def of(self, facts: Facts) -> Signature:
         """What distinguishes workloads on which these rules may judge a plan differently."""
         return (
-            *(condition(facts) for condition in self._conditions),
+            *(conditions.of(facts) for conditions in self._conditions),
             *(facts.get(name) for name in self._values),
             *(name in facts for name in self._present),
         )
+
+
+class _Conditions:
+    """Conditions on the same facts, judged once for equal values of these."""
+
+    def __init__(self, names: tuple[str, ...], conditions: Iterable[Compiled]) -> None:
+        self._names, self._conditions = names, tuple(conditions)
+        self._known: dict[tuple[Value | None, ...], Signature] = {}
+
+    def of(self, facts: Facts) -> Signature:
+        """What they come to."""
+        values = tuple([facts.get(name) for name in self._names])
+        found = self._known.get(values)
+        if found is None:
+            found = self._known[values] = tuple(condition(facts) for condition in self._conditions)
+        return found
+
+
+def facts_behind(fact: str, rules: Iterable[Rule]) -> tuple[str, ...]:
+    """All facts that the value of one hangs on among these rules, that one included.
+
+    They are what is read and set by the rules that set it, by those that override these or share a table with them,
+    and by those that set what any of these reads.
+    """
+    names, behind, tables, waiting = {fact}, set[str](), set[str](), [*rules]
+    while True:
+        found = [
+            rule
+            for rule in waiting
+            if rule.writes & names or rule.table in tables or not behind.isdisjoint(rule.overrides)
+        ]
+        if not found:
+            return tuple(sorted(names))
+        behind |= {rule.id for rule in found}
+        tables |= {rule.table for rule in found if rule.table}
+        names = names.union(*(rule.reads | rule.writes for rule in found))
+        waiting = [rule for rule in waiting if rule.id not in behind]

@@ -27,6 +27,7 @@ from .costs.procurement import (
     YES_NO as YES_NO,
     comparison_entries as comparison_entries,
     facts_of_comparison as facts_of_comparison,
+    figures_of_comparison as figures_of_comparison,
     procurement_facts as procurement_facts,
     procurement_figures as procurement_figures,
 )

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from whichgpu.engine.core import known_or
 from whichgpu.engine.plans.in_time import counts_in_time
 from whichgpu.engine.plans.maker import PlanMaker
 from whichgpu.engine.plans.picks import Picks, grouped, not_beaten, picks_of, put_together, why_smallest
@@ -56,8 +57,8 @@ def configurations_of_count(maker: PlanMaker, which: Ints, count: int) -> Picks:
         return stated
     choices = maker.columns.fitting(which, counts)
     speed = maker.speed_columns(which[choices.query], choices.layouts)
-    latency = -np.nan_to_num(mean_latency_ms(speed), nan=np.inf)
-    merits = np.stack([latency, np.nan_to_num(capacity(speed)), np.nan_to_num(speed["qps"])])
+    latency = -known_or(mean_latency_ms(speed), np.inf)
+    merits = np.stack([latency, known_or(capacity(speed)), known_or(speed["qps"])])
     rows = grouped(choices.query)
     each = merits[:, rows]
     # Those that none before equals in the time of a request and in throughput.
@@ -92,7 +93,7 @@ def _training(maker: PlanMaker, which: Ints, smallest: Ints) -> Picks:
     steps = np.concatenate([smallest[:, None], more], axis=1)
     place, step = np.nonzero(steps)
     usual = maker.columns.usual(which[place], steps[place, step])
-    pace = np.where(usual.fits, np.nan_to_num(rate(usual.speed)), 0.0)
+    pace = np.where(usual.fits, known_or(rate(usual.speed)), 0.0)
     before = np.concatenate([np.zeros(1), pace[:-1]])
     faster = (step == 0) | ((pace > 0) & (before > 0) & (pace >= before * maker.least_gain))
     slower_so_far = np.cumsum(~faster)

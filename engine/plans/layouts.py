@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whichgpu.engine.sizing import SHARDINGS, Ints, Job, Layout, Rows, expert_sharers, rows_of, splits_models
+from whichgpu.engine.sizing import SHARDINGS, Ints, Job, Layout, Rows, degrees_of, expert_sharers, splits_models
 
 
 #: Heads and key-value heads of a model whose dimensions are not known: published ones split evenly.
@@ -59,8 +59,7 @@ class Layouts(NamedTuple):
         """What memory and speed read; what is the same for all layouts may be given once."""
         length = len(self.data)
         batches, contexts, small = (
-            one if isinstance(one, np.ndarray) else np.broadcast_to(one, (length,))
-            for one in (batch, context_gb, small_card)
+            one if isinstance(one, np.ndarray) else np.full(length, one) for one in (batch, context_gb, small_card)
         )
         return Rows(self.tensor, self.pipeline, self.data, self.sharding, batches, contexts, small, usable_gb)
 
@@ -77,8 +76,7 @@ class Layouts(NamedTuple):
 
 def columns_of(each: Sequence[Layout]) -> Layouts:
     """Layouts as columns; there must be one."""
-    rows = rows_of(each, 0)
-    return Layouts(rows.tensor, rows.pipeline, rows.data, rows.sharding)
+    return Layouts(*degrees_of(each))
 
 
 def joined_gpus(job: Job, layouts: Layouts) -> Any:

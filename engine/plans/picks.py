@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from whichgpu.engine.core import among
 from whichgpu.engine.plans.layouts import Layouts, joined
 from whichgpu.engine.sizing import Bools, Ints
 
@@ -27,7 +28,7 @@ class Picks(NamedTuple):
 
 def picks_of(place: Ints, layouts: Layouts, why: Any, *, timed: bool = True) -> Picks:
     """Configurations with their reason, which may be the same for all."""
-    return Picks(place, layouts, np.broadcast_to(np.asarray(why), len(place)), np.full(len(place), timed))
+    return Picks(place, layouts, np.full(len(place), why) if isinstance(why, str) else why, np.full(len(place), timed))
 
 
 def why_smallest(count: Ints) -> NDArray[np.str_]:
@@ -53,7 +54,7 @@ def put_together(found: Sequence[Picks], degrees: tuple[int | None, ...] = ()) -
     picks = picks.take(~again)
     if any(degrees):
         stated = picks.layouts.have(degrees)
-        bound = np.isin(picks.place, picks.place[stated])
+        bound = among(picks.place, picks.place[stated])
         picks = picks.take(stated | ~bound)
     layouts = picks.layouts
     return picks.take(np.lexsort((layouts.data, layouts.pipeline, layouts.width, layouts.gpus, picks.place)))

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from whichgpu.engine.core import known_or
 from whichgpu.engine.plans.in_time import ROUNDS
 from whichgpu.engine.plans.layouts import Layouts
 from whichgpu.engine.plans.room import rounded_up
@@ -248,7 +249,7 @@ def most_that_help(sizes: PlanSizes, speed: dict[str, Floats]) -> Ints:
     At a stated rate requests come by chance, and one finds its replica at work in ``in flight / replicas`` of all
     cases: more replicas help until that is rarer than the requests that may miss a target.
     """
-    in_flight = np.nan_to_num(speed.get("in_flight", np.zeros(len(speed["qps"]))), nan=1.0)
+    in_flight: Floats = known_or(speed.get("in_flight", np.zeros(len(speed["qps"]))), 1.0)
     if sizes.rate_stated:
         in_flight = in_flight / (1 - sizes.goals.percentile / 100)
     return np.maximum(sizes.job.concurrency, np.ceil(in_flight)).astype(np.int64)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from whichgpu.engine.core import among, known_or
 from whichgpu.engine.plans.needs import Choices
 from whichgpu.engine.plans.picks import Picks, grouped, not_beaten, picks_of, why_smallest
 from whichgpu.engine.plans.replica_counts import Replicas, first_tries, most_that_help, needed_replicas, speed_of
@@ -51,7 +52,7 @@ def serving(sizes: PlanSizes, which: Ints, smallest: Ints) -> Picks:
     tries = first_tries(sizes, replicas, limits, wanted)
     needed = needed_replicas(sizes, replicas, limits, sizes.goals, tries[0])
     if sizes.goals.stated and (sizes.afield or "gpu_candidates" in sizes.facts):
-        unmet = np.flatnonzero(~np.isin(replicas.place, replicas.place[needed > 0]))
+        unmet = np.flatnonzero(~among(replicas.place, replicas.place[needed > 0]))
         alone = replicas.take(unmet)
         limits[unmet] = _most_apart(sizes, alone)
         needed[unmet] = needed_replicas(sizes, alone, limits[unmet], sizes.goals)
@@ -159,7 +160,7 @@ def _with_load(sizes: PlanSizes, replicas: Replicas, needed: Ints, asked_for: _M
     why = np.where(doubling > 0, "more replicas for speed", np.where(whole_machines, "meets the target", why))
     alone = np.where(found.least == 1, "one replica", "replicas that memory needs")
     per_s = rate(speed) if sizes.batch else capacity(speed)
-    per_s = np.where(per_s > 0, per_s, np.nan_to_num(speed["qps"]))
+    per_s = np.where(per_s > 0, per_s, known_or(speed["qps"]))
     time = np.where(per_s > 0, 1 / np.where(per_s > 0, per_s, 1.0), np.nan) if sizes.batch else mean_latency_ms(speed)
     # A model that is split anyway is often split once more, so that caches have room.
     least = smallest[found.place]
@@ -176,9 +177,9 @@ def _with_load(sizes: PlanSizes, replicas: Replicas, needed: Ints, asked_for: _M
 def _faster(sizes: PlanSizes, speed: dict[str, Floats], chain: Ints, doubling: Ints) -> Bools:
     """Which numbers of replicas stay: the first of each chain, and doublings as long as each one gains enough."""
     if sizes.batch:
-        pace = np.nan_to_num(rate(speed))
+        pace = known_or(rate(speed))
     else:
-        latency = np.nan_to_num(mean_latency_ms(speed))
+        latency = known_or(mean_latency_ms(speed))
         pace = np.where(latency > 0, 1e3 / np.where(latency > 0, latency, 1.0), 0.0)
     before = np.concatenate([np.zeros(1), pace[:-1]])
     slower = (doubling > 0) & ~((pace > 0) & (before > 0) & (pace >= before * sizes.least_gain))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from whichgpu.engine.core import known_or
 from whichgpu.engine.plans.constants import plan_constants
 from whichgpu.engine.plans.size_columns import SizeColumns, capacity, rate
 from whichgpu.engine.sizing import Layout
@@ -49,7 +50,7 @@ def most_capable(columns: SizeColumns, place: int, count: int) -> Layout | None:
     """
     choices = columns.choices(np.array([place]), np.array([count]))
     which = np.full(len(choices.query), place)
-    served = np.nan_to_num(capacity(columns.kept_speed.of(which, choices.layouts).figures))
+    served = known_or(capacity(columns.kept_speed.of(which, choices.layouts).figures))
     served = np.where(choices.raised_gb <= columns.limits_gb[which], served, 0.0)
     enough = served * plan_constants().worth_splitting.value >= served.max(initial=0.0)
     return choices.layouts.at(int(enough.argmax())) if served.any() else None

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from whichgpu.engine.core import Pick
+from whichgpu.engine.core import Pick, known_or
 from whichgpu.engine.plans.constants import plan_constants
 from whichgpu.engine.plans.kept_speed import KeptSpeed, Sped
 from whichgpu.engine.plans.layouts import OPTIMIZER_ALONE, WHOLE, Layouts, manner_of
@@ -139,7 +139,7 @@ class SizeColumns:
         speed: dict[str, Floats] = {}
         if self.job.training and (fits.any() or not len(fits)):
             speed = self.kept_speed.of(which[choices.query], choices.layouts).figures
-            pace = np.nan_to_num(rate(speed)) / self._asked_of(which, choices)
+            pace = known_or(rate(speed)) / self._asked_of(which, choices)
             last = np.where(fits[choices.query], -np.round(pace, 6), last)
         else:
             last = np.where(fits[choices.query], 0.0, last)

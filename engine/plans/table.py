@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whichgpu.engine.catalogue import Gpu
-from whichgpu.engine.core import Codes, FactTable, NumberColumn, Numbers, OnDemand, WordColumn
+from whichgpu.engine.core import Codes, FactTable, NumberColumn, Numbers, OnDemand, WordColumn, among
 from whichgpu.engine.plans.model import Plan
 
 
@@ -49,7 +49,7 @@ class PlanTable(OnDemand[Plan]):
         """Some of the rows; their plans are still made once."""
         kept = rows.tolist()
         ids, gpus = [self.ids[row] for row in kept], [self.gpus[row] for row in kept]
-        doubtful = np.flatnonzero(np.isin(rows, self.doubtful))
+        doubtful = np.flatnonzero(among(rows, self.doubtful))
         return PlanTable(ids, gpus, self.facts.take(rows), lambda row: self[kept[row]], doubtful)
 
     def numbers(self, name: str) -> Numbers:

@@ -61,6 +61,7 @@ from .resolution.model import (
     ResolvedFacts as ResolvedFacts,
 )
 from .resolution.run import (
+    Calculated as Calculated,
     Default as Default,
     FactResolver as FactResolver,
     MakeLevel as MakeLevel,

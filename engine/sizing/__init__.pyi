@@ -40,6 +40,7 @@ from .rows import (
     Ints as Ints,
     Rows as Rows,
     ceiling as ceiling,
+    degrees_of as degrees_of,
     rows_of as rows_of,
 )
 from .serving_load import SustainedLoad as SustainedLoad

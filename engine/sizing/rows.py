@@ -60,17 +60,24 @@ def rows_of(
     usable_gb: float = np.inf,
 ) -> Rows:
     """The rows of layouts; what is the same for all of them may be given once."""
-    tensor, pipeline, data, sharding = zip(*layouts, strict=True)
     length = len(layouts)
     return Rows(
-        np.array(tensor, np.int64),
-        np.array(pipeline, np.int64),
-        np.array(data, np.int64),
-        np.array([_NUMBER[name] for name in sharding], np.int64),
+        *degrees_of(layouts),
         np.broadcast_to(np.asarray(batch, np.int64), length),
         np.broadcast_to(np.asarray(context_gb, np.float64), length),
         np.broadcast_to(np.asarray(small_card, np.bool_), length),
         usable_gb,
+    )
+
+
+def degrees_of(layouts: Sequence[Layout]) -> tuple[Ints, Ints, Ints, Ints]:
+    """The tensor, pipeline and data degrees of layouts, and the numbers of their shardings."""
+    tensor, pipeline, data, sharding = zip(*layouts, strict=True)
+    return (
+        np.array(tensor, np.int64),
+        np.array(pipeline, np.int64),
+        np.array(data, np.int64),
+        np.array([_NUMBER[name] for name in sharding], np.int64),
     )
 
 

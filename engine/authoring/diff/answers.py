@@ -144,17 +144,8 @@ class _SharedResults:
 
     def shared_by(self, advisor: Advisor, shares: Shares) -> Advisor:
         """The advisor, which looks here before it makes what is shared; plans for the same facts always are."""
-        context = advisor.context
-        context = _Sharing(
-            context.vocabulary,
-            context.knowledge,
-            context.stages,
-            context.unstated,
-            self._plans,
-            context.in_use,
-            self,
-            shares,
-        )
+        own = {name: getattr(advisor.context, name) for name in advisor.context.__struct_fields__}
+        context = _Sharing(**{**own, "make_plans": self._plans, "results": self, "shares": shares})
         return replace(advisor, context=context)
 
     def once(self, kind: str, key: object, make: Callable[[], Any]) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import Facts, Value
 from whichgpu.engine.plans.costs.comparison import CostComparison, Side, compare_costs
@@ -28,18 +30,29 @@ def procurement_figures(
 
     Bands run over the bands of the assumptions.
     """
-    ends = [compare_costs(facts, plan, constants, pick, owned_as=owned_as) for pick in ("value", "low", "high")]
-    middle = ends[0]
+    middle, *ends = (
+        compare_costs(facts, plan, constants, pick, owned_as=owned_as) for pick in ("value", "low", "high")
+    )
+    figures = figures_of_comparison(middle)
+    for name, figure in figures.items():
+        band = [end for end in (*(_FIGURES[name][2](end) for end in ends), figure.value) if end is not None]
+        figures[name] = replace(figure, low=min(band), high=max(band))
+    return figures
+
+
+def figures_of_comparison(comparison: CostComparison) -> dict[str, Figure]:
+    """The same figures of one comparison, each as wide as its value."""
     figures: dict[str, Figure] = {}
     for name, (unit, formula, compute) in _FIGURES.items():
-        value = compute(middle)
+        value = compute(comparison)
         if value is None:
             continue
-        band = [end for end in (*(compute(end) for end in ends[1:]), value) if end is not None]
-        words = middle.owning.purchase.formula if name == "purchase_usd" and middle.owning.purchase else formula
-        if name in _OF_RENT and middle.bill_month is not None:
+        purchase = comparison.owning.purchase
+        words = purchase.formula if name == "purchase_usd" and purchase else formula
+        if name in _OF_RENT and comparison.bill_month is not None:
             words = "the stated cloud bill" + (" x months of the horizon" if name == "lifetime_rent_usd" else "")
-        figures[name] = Figure(value, min(band), max(band), unit, words, _source(name, middle), _inputs(name, middle))
+        source, inputs = _source(name, comparison), _inputs(name, comparison)
+        figures[name] = Figure(value, value, value, unit, words, source, inputs)
     return figures
 
 

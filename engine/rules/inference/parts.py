@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct
 
 from whichgpu.engine.rules.language import conjuncts, facts_read, to_nnf
-from whichgpu.engine.rules.language.tree import And, Compare, Expr, is_local
+from whichgpu.engine.rules.language.tree import And, Arith, Compare, Expr, Member, is_local, leaves
 from whichgpu.engine.rules.rulebook.model import Rule
 
 
@@ -25,6 +25,7 @@ class Part(Struct, frozen=True):
     expr: Expr
     reads: frozenset[str]
     local: bool
+    computes: bool  # a number from others, which may be unknown where these are known
 
 
 def dismissing_first(parts: Sequence[Part], uses: Mapping[int, int]) -> Callable[[int], tuple[bool, int, int]]:
@@ -46,6 +47,15 @@ class Parts(Struct, frozen=True):
     of_condition: Mapping[str, tuple[tuple[int, ...], ...]]  # rule id -> for each line of ``when`` its parts
 
 
+def _computes(leaf: Expr) -> bool:
+    match leaf:
+        case Compare(_, left, right):
+            return isinstance(left, Arith) or isinstance(right, Arith)
+        case Member(left):
+            return isinstance(left, Arith)
+    return False
+
+
 def parts_of(rules: Mapping[str, Rule]) -> Parts:
     """Bring every ``when`` to negation normal form and number the distinct parts."""
     parts: list[Part] = []
@@ -55,7 +65,7 @@ def parts_of(rules: Mapping[str, Rule]) -> Parts:
         index = numbers.setdefault(repr(expr), len(parts))
         if index == len(parts):
             reads = facts_read(expr)
-            parts.append(Part(expr, reads, any(map(is_local, reads))))
+            parts.append(Part(expr, reads, any(map(is_local, reads)), any(map(_computes, leaves(expr)))))
         return index
 
     of_rule: dict[str, tuple[int, ...]] = {}

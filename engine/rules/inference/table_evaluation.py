@@ -33,6 +33,7 @@ class TableEvaluation(Evaluation):
         self._sharing = evaluator.sharing(table)
         self._holding: dict[int, Rows] = {}
         self._columns: dict[int, TruthColumn] = {}
+        self._known_where: dict[str, Rows] = {}
         with np.errstate(all="ignore"):
             certain, waiting = self._standing()
             self._certain = frozenset(certain)
@@ -98,7 +99,7 @@ class TableEvaluation(Evaluation):
         """The rows on which the rule is undecided, those together that lack the same facts for the same parts."""
         common, local = self.parts_of(rule)
         values = [self.common(part) for part in common]
-        if False in values or self.size == 0:
+        if False in values or self.size == 0 or not (None in values or any(map(self._may_be_unknown, local))):
             return []
         columns = [self.column(part) for part in local]
         least = np.minimum.reduce([np.full(self.size, 0 if None in values else 1, np.int8), *columns])
@@ -106,7 +107,7 @@ class TableEvaluation(Evaluation):
         if not len(rows):
             return []
         reads = sorted({name for part in local for name in self.parts[part].reads})
-        columns += [self._known(name) for name in reads]
+        columns += [self._known(name).view(np.int8) for name in reads]
         if not columns:
             return [rows.tolist()]
         stacked = np.stack([column[rows] for column in columns], axis=1)
@@ -155,13 +156,21 @@ class TableEvaluation(Evaluation):
             self._groups = (codes, [always.union(compress(names, column)) for column in columns])
         return self._groups
 
-    def _known(self, name: str) -> TruthColumn:
-        """Whether a fact is known, on each row, as 1 or 0."""
-        column = self.table.column(name)
-        if column is None:
-            return np.full(self.size, name in self.shared, np.int8)
-        known = ~np.isnan(column.values) if isinstance(column, NumberColumn) else column.codes >= 0
-        return known.astype(np.int8)
+    def _may_be_unknown(self, part: int) -> bool:
+        """Whether a local part can be unknown on some row: it computes, or lacks a fact there."""
+        of = self.parts[part]
+        return of.computes or not all(self._known(name).all() for name in of.reads)
+
+    def _known(self, name: str) -> Rows:
+        """Whether a fact is known, on each row."""
+        if name not in self._known_where:
+            column = self.table.column(name)
+            if column is None:
+                known = np.full(self.size, name in self.shared)
+            else:
+                known = ~np.isnan(column.values) if isinstance(column, NumberColumn) else column.codes >= 0
+            self._known_where[name] = known
+        return self._known_where[name]
 
 
 def _distinct(flags: Rows) -> tuple[Codes, Codes]:

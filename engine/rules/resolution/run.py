@@ -79,6 +79,10 @@ def build_levels(
 MakeLevel = Callable[[tuple[Rule, ...]], RuleLevel]
 
 
+#: What calculators made of which values of their facts, by the fact that they compute.
+Calculated = dict[tuple[str, tuple[Value | None, ...]], Value | None]
+
+
 class _Step(Struct, frozen=True):
     level: Level
     compiled: RuleLevel | None
@@ -92,6 +96,7 @@ class _Run:
     facts: dict[str, Value]
     resolved: dict[str, ResolvedFact]
     context: dict[str, Value]
+    calculated: Calculated | None = None
     candidates: dict[str, list[FactCandidate]] = field(default_factory=dict)
     blocked: set[str] = field(default_factory=set)
     fired: list[Rule] = field(default_factory=list)
@@ -168,9 +173,14 @@ class FactResolver:
         extra: Mapping[str, list[FactCandidate]] | None = None,
         before: ResolvedFacts | None = None,
         context: Facts | None = None,
+        calculated: Calculated | None = None,
     ) -> Resolving:
-        """The same, level by level as facts are asked for: for who reads a few of them. Arguments as for ``run``."""
-        run = _Run(dict(before.facts) if before else {}, dict(before.resolved) if before else {}, dict(context or {}))
+        """The same, level by level as facts are asked for: for who reads a few of them. Arguments as for ``run``.
+
+        ``calculated`` spares and remembers what calculators compute: for who resolves variations of one workload.
+        """
+        known = (dict(before.facts), dict(before.resolved)) if before else ({}, {})
+        run = _Run(*known, dict(context or {}), calculated)
         for name in sorted(given):
             run.propose(name, FactCandidate("given", "input", given[name]))
             run.close(name)
@@ -247,13 +257,23 @@ def _calculate(level: Level, run: _Run) -> None:
     for calculator in level.calculators:
         if all(name in facts for name in calculator.needs):
             names = calculator.needs + calculator.uses
-            value = calculator.function(**{name: facts.get(name) for name in names})
+            value = _calculated(calculator, tuple([facts.get(name) for name in names]), run.calculated)
             if value is not None:
                 inputs = tuple(name for name in names if name in facts)
                 run.propose(
                     calculator.output,
                     FactCandidate("computed", calculator.name, value, inputs, calculator.formula, (calculator.source,)),
                 )
+
+
+def _calculated(calculator: Calculator, values: tuple[Value | None, ...], before: Calculated | None) -> Value | None:
+    key = calculator.output, values
+    if before is not None and key in before:
+        return before[key]
+    value: Value | None = calculator.function(**dict(zip(calculator.needs + calculator.uses, values, strict=True)))
+    if before is not None:
+        before[key] = value
+    return value
 
 
 def _fire(step: _Step, compiled: RuleLevel, run: _Run) -> None:

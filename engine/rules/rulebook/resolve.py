@@ -46,6 +46,9 @@ class Resolver:
             if (setters := [(e.fact, compile_expr(e.expr)) for e in rule.effects if isinstance(e, SetFact)])
         }
 
+        #: Rules that set nothing and that no other can prevail over: of these alone all fire.
+        self._free = self._rules.keys() - self._above.keys() - self._first.keys() - self._setters.keys()
+
     def resolve(self, matches: Iterable[str], facts: Facts) -> Resolution:
         """What ``matches`` come to. Those that are no rule of this resolver raise KeyError.
 
@@ -55,6 +58,8 @@ class Resolver:
         known decides.
         """
         matched = sorted(set(matches))
+        if self._free.issuperset(matched):
+            return Resolution(tuple(matched))
         for unknown in (name for name in matched if name not in self._rules):
             raise KeyError(unknown)
         overridden = self._later_rows(matched)

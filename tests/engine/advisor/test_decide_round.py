@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from whichgpu.engine.advisor.advisor import Advisor
-from whichgpu.engine.advisor.outcome import Outcome
+from whichgpu.engine.advisor.outcome import Outcome, fired_rules
 from whichgpu.engine.rules.facts import FactDef
 
 
@@ -210,3 +210,11 @@ def test_a_project_that_trains_and_serves_gets_a_plan_for_each(no_rules: Advisor
     assert memory["training"] is not None
     assert memory["serving"] is not None
     assert memory["training"].per_gpu_gb > memory["serving"].per_gpu_gb
+
+
+def test_the_prefer_rules_of_a_round_are_those_of_its_plans(advisor: Advisor) -> None:
+    outcome = outcome_of(advisor, {"task": "inference", "model_name": "llama-3.1-8b", "concurrency": 16})
+    assert outcome.round is not None
+    fired = [entry.prefer.fired for entry in outcome.judged]
+    assert [*outcome.round.preferring] == fired
+    assert {name for names in fired for name in names} <= {*fired_rules(outcome)}
