@@ -13,6 +13,7 @@ class CurrenciesFile(FrozenModel):
     as_of: str  # ISO date
     per_euro: dict[str, float]
     symbols: dict[str, str]
+    names: dict[str, str]  # a word for a currency, in small letters, and its code
     source: str
 
 
