@@ -190,9 +190,15 @@ class _Reading:
         if fact.items == "gpu" and isinstance(value, tuple):
             return tuple(dict.fromkeys(name for item in value for name in self._gpu(str(item), fact, place)))
         if fact.items == "gpu_count" and isinstance(value, tuple):
-            pairs = (gpu_and_count(str(item)) for item in value)
+            pairs = (self._counted(*gpu_and_count(str(item))) for item in value)
             return tuple(f"{name}:{count}" for gpu, count in pairs for name in self._gpu(gpu, fact, place))
         return value
+
+    def _counted(self, gpu: str, count: int) -> tuple[str, int]:
+        """A GPU with its count; a number that belongs to the name is no count: ``rtx 4090`` is one RTX 4090."""
+        alone, whole = self._knowledge.find_gpu(gpu), self._knowledge.find_gpu(f"{gpu} {count}")
+        part_of_name = not alone.found and (whole.found or (whole.nearest and not alone.nearest))
+        return (whole.asked, 1) if part_of_name else (gpu, count)
 
     def _gpu(self, name: str, fact: FactDef, place: Place | None) -> tuple[str, ...]:
         match = self._knowledge.find_gpu(name)

@@ -85,6 +85,10 @@ def test_sizing_on_a_family_means_its_last_member(advisor: Advisor) -> None:
 def test_owned_gpus_keep_their_counts(advisor: Advisor) -> None:
     given = advisor.read({"gpus_owned": ["l40s:8", "T4"]}).given
     assert given["gpus_owned"] == ("nvidia-l40s:8", "nvidia-t4:1")
+    for written in ("rtx 4090", ["RTX 4090"], "rtx 4090 x 1", "geforce rtx 4090"):
+        assert advisor.read({"gpus_owned": written}).given["gpus_owned"] == ("nvidia-rtx-4090:1",), written
+    with pytest.raises(InputError, match="no GPU is called 'rtx 4091'\n  did you mean nvidia-rtx-4090"):
+        advisor.read({"gpus_owned": "rtx 4091"})
 
 
 def test_unknown_stays_unknown(advisor: Advisor) -> None:
