@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from msgspec import Struct, field
@@ -25,6 +26,8 @@ _UPPER = {
     "aws",
     "rx",
 }
+#: The id of a plan: its GPU and how many, and its layout where that is not the usual one.
+_PLAN = re.compile(r"(?P<gpu>.+?)x(?P<count>\d+)(?:-(?P<layout>.+))?")
 _VENDORS = {"nvidia": "NVIDIA", "amd": "AMD", "google": "Google", "intel": "Intel", "aws": "AWS", "apple": "Apple"}
 
 LINKS = {
@@ -60,8 +63,8 @@ SHARDING = {
 class Names(Struct, frozen=True):
     """Display names of GPUs and sources by id, the priority of each code, and each source as a full citation.
 
-    ``sections`` are cited passages with their headings, by ``source/section``. Empty mappings are fine: ids then stand
-    for themselves.
+    ``sections`` are cited passages with their headings, by ``source/section``; ``codes`` and ``rules`` what warnings
+    and rules say, by code and id. Empty mappings are fine: ids then stand for themselves.
     """
 
     gpus: Mapping[str, str] = field(default_factory=dict)
@@ -69,10 +72,20 @@ class Names(Struct, frozen=True):
     priorities: Mapping[str, int] = field(default_factory=dict)
     citations: Mapping[str, str] = field(default_factory=dict)
     sections: Mapping[str, str] = field(default_factory=dict)
+    codes: Mapping[str, str] = field(default_factory=dict)
+    rules: Mapping[str, str] = field(default_factory=dict)
 
     def gpu(self, gpu_id: str) -> str:
         """``nvidia-a100-80gb-sxm`` as NVIDIA A100 80 GB SXM."""
         return self.gpus.get(gpu_id) or fair_form(gpu_id)
+
+    def plan(self, plan_id: str) -> str:
+        """``nvidia-b200x4-tp4`` as 4 x B200 SXM 180GB (tp4); what is no plan of a known GPU, as it is."""
+        found = _PLAN.fullmatch(plan_id)
+        if found is None or found["gpu"] not in self.gpus:
+            return plan_id
+        layout = f" ({found['layout']})" if found["layout"] else ""
+        return f"{found['count']} x {self.gpus[found['gpu']]}{layout}"
 
     def priority(self, code: str) -> int:
         """Where a warning or an advice stands: 1 comes first, one without a rank comes last."""
