@@ -9,6 +9,7 @@ from typing import Any
 from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Pairs, Paragraph, Table
 from whichgpu.cli.render.figures import percent, usd
 from whichgpu.cli.render.names import Names
+from whichgpu.cli.render.whynot import plan_name
 from whichgpu.engine.fleet import Difference, FleetDifference, FleetFigures, Sums
 
 
@@ -128,7 +129,7 @@ def shift_blocks(found: FleetFigures, names: Names) -> list[Block]:
         risks = "; ".join(f"{_risk(risk, names)} ({_jobs(amount)})" for risk, amount in most) or "none named"
         money = f"{usd(sums.saving)} of {usd(sums.then)} ({_share(sums)})"
         below = (f"Decided by: {rule}", f"Risk: {risks}")
-        items.append(Item(f"{ran} -> {names.plan(after)}: {money}, {_jobs(sums.jobs)}", below))
+        items.append(Item(f"{ran} -> {plan_name(after, names)}: {money}, {_jobs(sums.jobs)}", below))
     return [Heading("The changes that save most"), Bullets(tuple(items))]
 
 
@@ -232,7 +233,7 @@ def _became(each: Difference, names: Names) -> Item:
 def _decision(side: str, names: Names) -> str:
     """``nvidia-b200x1, rent`` with the GPU by its name; what is no plan, as it is."""
     plan, comma, procurement = side.partition(", ")
-    return f"{names.plan(plan)}{comma}{procurement}"
+    return f"{plan_name(plan, names)}{comma}{procurement}"
 
 
 def figures_json(found: FleetFigures) -> dict[str, Any]:

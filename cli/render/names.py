@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from msgspec import Struct, field
@@ -26,8 +25,6 @@ _UPPER = {
     "aws",
     "rx",
 }
-#: The id of a plan: its GPU and how many, and its layout where that is not the usual one.
-_PLAN = re.compile(r"(?P<gpu>.+?)x(?P<count>\d+)(?:-(?P<layout>.+))?")
 _VENDORS = {"nvidia": "NVIDIA", "amd": "AMD", "google": "Google", "intel": "Intel", "aws": "AWS", "apple": "Apple"}
 
 LINKS = {
@@ -78,14 +75,6 @@ class Names(Struct, frozen=True):
     def gpu(self, gpu_id: str) -> str:
         """``nvidia-a100-80gb-sxm`` as NVIDIA A100 80 GB SXM."""
         return self.gpus.get(gpu_id) or fair_form(gpu_id)
-
-    def plan(self, plan_id: str) -> str:
-        """``nvidia-b200x4-tp4`` as 4 x B200 SXM 180GB (tp4); what is no plan of a known GPU, as it is."""
-        found = _PLAN.fullmatch(plan_id)
-        if found is None or found["gpu"] not in self.gpus:
-            return plan_id
-        layout = f" ({found['layout']})" if found["layout"] else ""
-        return f"{found['count']} x {self.gpus[found['gpu']]}{layout}"
 
     def priority(self, code: str) -> int:
         """Where a warning or an advice stands: 1 comes first, one without a rank comes last."""

@@ -176,7 +176,7 @@ def test_a_rule_without_tests_has_no_suggestion(load: Load, vocabulary: Vocabula
 def test_coverage_says_what_no_test_shows(load: Load, vocabulary: Vocabulary) -> None:
     text = rule(["training", "num_models > 8"], GOOD.replace("    - near_miss: {training: no}\n", ""))
     found = coverage_of_tests(load(text), facts_for)
-    assert [(gap.what, gap.missing) for gap in found.gaps] == [("training", "always is met")]
+    assert [(gap.what, gap.missing) for gap in found.gaps] == [("training", "is always met")]
     assert found.to_dict()["rules"] == {"total": 1, "both_ways": 1}
     assert found.to_dict()["conditions"] == {"total": 2, "both_ways": 1}
     assert found.to_dict()["gaps"][0]["line"] == 5
