@@ -184,7 +184,7 @@ def test_coverage_says_what_no_test_shows(load: Load, vocabulary: Vocabulary) ->
 
 def test_coverage_of_tests_that_never_fire_or_cannot_be_resolved(load: Load, vocabulary: Vocabulary) -> None:
     never = coverage_of_tests(load(rule(["training"], "    - {given: {training: no}, fires: no}\n")), facts_for)
-    assert [(gap.what, gap.missing) for gap in never.gaps] == [("", "never fires"), ("training", "never is met")]
+    assert [(gap.what, gap.missing) for gap in never.gaps] == [("", "never fires"), ("training", "is never met")]
     unconditional = coverage_of_tests(
         load(
             rule(["training"], "    - {given: {}, fires: yes}\n").replace("  when:\n    - training\n", "  when: []\n")
