@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from whichgpu import Advisor
+from whichgpu.cli.render.figures import count_of
 from whichgpu.engine.fleet import JobMap, Jobs, Manifest, Progress, Store, Workers, run_fleet
 
 
+_MB = 1e6
 #: Seconds between two lines where it is not watched, as in a log.
 _EVERY = 30.0
 
@@ -89,11 +91,12 @@ class RunSummary(NamedTuple):
 
     def sentence(self, target: Path) -> str:
         """The summary that is printed at the end."""
-        wrong = f", {self.errors:,} of them wrong (status error)" if self.errors else ""
+        wrong = f", {self.errors:,} of them wrong (whichgpu fleet report {target} says why)" if self.errors else ""
         lost = f" {self.lost} workers were lost; what they were at was decided again." if self.lost else ""
-        each = f", {self.bytes / self.rows:.0f} bytes each" if self.rows else ""
-        size = f"{self.bytes / 1e6:.1f} MB{each}"
-        return f"{self.rows:,} jobs{wrong}; {self.distinct:,} decisions; {size}, in {target}.{lost}\n"
+        each = f", {self.bytes / self.rows:,.0f} bytes a row" if self.rows else ""
+        size = f"{self.bytes / 1e6:,.1f} MB" if self.bytes >= _MB else f"{self.bytes / 1e3:,.1f} kB"
+        jobs, decisions = count_of(self.rows, "job"), count_of(self.distinct, "decision")
+        return f"{jobs}{wrong}; {decisions}; {size}{each}, in {target}.{lost}\n"
 
 
 def _long(seconds: float) -> str:

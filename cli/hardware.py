@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from whichgpu.cli.devices import Device, read_devices
 from whichgpu.cli.inputs import read_text
@@ -31,7 +32,7 @@ _BESIDE_THE_POINT = re.compile(r"\s*(?:\b\d+\s?GB\b|Lite Hash Rate|with Max-Q De
 NOTHING_FOUND = Problem(
     "no-gpu-here",
     "no GPU was found on this machine: none of nvidia-smi, rocm-smi, system_profiler and lspci lists one",
-    fix="name one with --gpu ID --count N, or give --from FILE with what one of these programs prints elsewhere",
+    fix="name GPUs by --gpu ID --count N (fit, size), or give --from FILE with what a program prints (fit, here)",
 )
 
 
@@ -80,9 +81,17 @@ def groups_here(knowledge: Knowledge) -> list[Group]:
 
 def owned_here(knowledge: Knowledge) -> str:
     """The GPUs of this machine as a change to a workload. Raises InputError where the catalogue has none of them."""
-    known = [f"{group.gpu.id}:{group.count}" for group in groups_here(knowledge) if group.gpu is not None]
+    fix = "state the GPUs instead, for example: --set gpus_owned='2 x rtx 4090'"
+    try:
+        groups = groups_here(knowledge)
+    except InputError as error:
+        raise InputError([replace(problem, fix=fix) for problem in error.problems]) from error
+    known = [f"{group.gpu.id}:{group.count}" for group in groups if group.gpu is not None]
     if not known:
-        raise InputError(NOTHING_FOUND)
+        listed = ", ".join(group.devices[0].name for group in groups)
+        raise InputError(
+            Problem("no-gpu-here", f"the catalogue has none of the GPUs of this machine: {listed}", fix=fix)
+        )
     return f"gpus_owned={', '.join(known)}"
 
 

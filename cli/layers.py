@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: Folders of this place's own rules, separated like those of ``PATH``.
 LAYERS_VARIABLE = "WHICHGPU_RULES"
+#: What a layer holds, one of these at least.
+_HELD = ("*.yaml", "prices.csv", "gpus/*", "models/*", "scenarios/*.yaml")
 
 
 def layer_folders(rules: tuple[str, ...] = ()) -> list[Path]:
@@ -45,4 +47,14 @@ def _folder(name: str, option: str) -> Path:
     folder = Path(name)
     if not folder.is_dir():
         raise RulebookError(Problem("not-a-folder", f"{option} {name}: there is no such folder"))
+    if not any(path.is_file() for form in _HELD for path in folder.glob(form)):
+        # Such a folder would change nothing and say nothing: most likely another one is meant.
+        deeper = sorted({path.parent.name for path in folder.glob("*/*.yaml") if not path.parent.name.startswith(".")})
+        fix = (
+            f"name a folder inside it: {', '.join(deeper)}"
+            if deeper
+            else "whichgpu rules new ID --in DIR writes a rule"
+        )
+        message = f"{option} {name}: there are no rules, facts, GPUs or prices in it"
+        raise RulebookError(Problem("empty-layer", message, fix=fix))
     return folder

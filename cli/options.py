@@ -40,6 +40,21 @@ currency_option = click.option(
     "--currency", metavar="CODE", default="USD", show_default=True, help="Show amounts in this currency: EUR, INR, ..."
 )
 
+
+class NewFile(click.Path):
+    """A file to write. An empty name, as of a shell's variable that is not set, would write nothing and say nothing."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The name. Refuses an empty one and a folder."""
+        if value == "":
+            self.fail("the name of the file is empty", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+save_option = click.option(
+    "--save", metavar="RECORD", type=NewFile(dir_okay=False), help="Save the decision record here; .gz packs it."
+)
+
 meta_option = click.option(
     "--meta",
     metavar="KEY=VALUE",

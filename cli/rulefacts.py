@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from whichgpu import Advisor
 from whichgpu.cli.render.figures import number
-from whichgpu.engine.core import Problem, nearest_words
+from whichgpu.engine.core import InputError, Problem, nearest_words
 from whichgpu.engine.rules import Rule
 
 
@@ -19,6 +20,14 @@ def unknown_rule(advisor: Advisor, name: str) -> Problem:
     """The problem of a name that no rule or table has."""
     nearest = nearest_words(name, sorted(rule_names(advisor)))
     return Problem("unknown-rule", f"there is no rule {name!r}", nearest=nearest, fix="whichgpu rules list names them")
+
+
+def check_rule_names(advisor: Advisor, names: Iterable[str]) -> None:
+    """Raise InputError for every name that no rule or table has."""
+    known = rule_names(advisor)
+    problems = [unknown_rule(advisor, name) for name in names if name not in known]
+    if problems:
+        raise InputError(problems)
 
 
 def brief_rule(rule: Rule) -> dict[str, Any]:

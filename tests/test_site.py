@@ -114,3 +114,11 @@ def test_every_package_has_a_page_with_all_that_it_exports(hooks: ModuleType) ->
 def test_what_a_browser_would_fetch(hooks: ModuleType, tmp_path: Path, name: str, text: str, amount: int) -> None:
     (tmp_path / name).write_text(text)
     assert len(hooks.fetched_by(tmp_path / name)) == amount
+
+
+def test_every_page_has_a_place_on_the_site() -> None:
+    """Where the site is not built in the tests, a page that ``mkdocs build --strict`` would refuse is found here."""
+    places = (ROOT / "docs" / ".nav.yml").read_text(encoding="utf-8")
+    pages = [page.name for page in (ROOT / "docs").glob("*.md")]
+    assert len(pages) > 10
+    assert [page for page in pages if not re.search(rf"- {re.escape(page)}$", places, re.MULTILINE)] == []

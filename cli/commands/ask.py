@@ -20,7 +20,7 @@ from whichgpu.cli.interview.dialogue import Dialogue, StoppedError
 from whichgpu.cli.interview.session import Session, latest_session_file, new_session_file
 from whichgpu.cli.interview.typing_lines import typed_line
 from whichgpu.cli.interview.wording import welcome
-from whichgpu.cli.options import all_option, output_format, plain_option, rules_options, set_option
+from whichgpu.cli.options import all_option, output_format, plain_option, rules_options, save_option, set_option
 from whichgpu.cli.pages import page_blocks
 from whichgpu.cli.records import save_record
 from whichgpu.cli.render.blocks import Block
@@ -38,16 +38,13 @@ if TYPE_CHECKING:
 
 
 _session_option = click.option("--session", metavar="FILE", type=click.Path(dir_okay=False), help="Keep answers here.")
-_save_option = click.option(
-    "--save", metavar="RECORD", type=click.Path(dir_okay=False), help="Save the decision record here; .gz packs it."
-)
 
 
 @click.command()
 @click.option("--answers", metavar="FILE", type=click.Path(dir_okay=False), help="Facts that are known already.")
 @set_option
 @_session_option
-@_save_option
+@save_option
 @plain_option
 @output_format("text", "json", "markdown")
 @all_option
@@ -77,7 +74,7 @@ def ask(
 
 @click.command()
 @click.argument("session", metavar="[SESSION]", required=False, type=click.Path(dir_okay=False))
-@_save_option
+@save_option
 @plain_option
 @output_format("text", "json", "markdown")
 @all_option

@@ -15,6 +15,9 @@ from whichgpu.engine.core import InputError, Problem
 from whichgpu.engine.rules import FactDef, Vocabulary
 
 
+_SEE = "whichgpu facts lists them, with --derived those that are worked out too"
+
+
 @click.command()
 @click.argument("name", required=False, shell_complete=completing.fact_names)
 @output_format("text", "json", "markdown")
@@ -38,7 +41,9 @@ def _found(vocabulary: Vocabulary, name: str) -> FactDef:
 
     fact = vocabulary.fact(name)
     if fact is None:
-        raise InputError(Problem("unknown-fact", f"there is no fact {name!r}", nearest=vocabulary.nearest(name)))
+        raise InputError(
+            Problem("unknown-fact", f"there is no fact {name!r}", nearest=vocabulary.nearest(name), fix=_SEE)
+        )
     return fact
 
 

@@ -12,7 +12,7 @@ from whichgpu import Advisor
 from whichgpu.cli import completing, output
 from whichgpu.cli.advisor import load
 from whichgpu.cli.devices import Device
-from whichgpu.cli.hardware import NOTHING_FOUND, Group, groups_here, groups_in
+from whichgpu.cli.hardware import Group, groups_here, groups_in
 from whichgpu.cli.options import output_format
 from whichgpu.cli.render.figures import count_of
 from whichgpu.cli.render.fit import fit_blocks, fit_rows, here_blocks
@@ -186,13 +186,20 @@ def _models(
     if kind is not None and kind not in kinds:
         nearest = nearest_words(kind, kinds)
         raise InputError(
-            Problem("unknown-kind", f"no model is of the kind {kind!r}", nearest=nearest, fix=", ".join(kinds))
+            Problem(
+                "unknown-kind",
+                f"no model is of the kind {kind!r}",
+                nearest=nearest,
+                fix=f"name one of {', '.join(kinds)}",
+            )
         )
     choices = advisor.vocabulary.facts["weight_precision"].choices
     for word in precisions:
         if word not in choices:
             nearest = nearest_words(word, choices)
-            raise InputError(Problem("unknown-precision", f"there is no number format {word!r}", nearest=nearest))
+            fix = f"name one of {', '.join(choices)}"
+            message = f"there is no number format {word!r}"
+            raise InputError(Problem("unknown-precision", message, nearest=nearest, fix=fix))
     words = (name or "").casefold().split()
     chosen = [
         model
@@ -210,7 +217,7 @@ def _not_in_catalogue(group: Group) -> Problem:
     name = group.devices[0].name
     memory = group.devices[0].memory_mib
     said = f"{name} ({memory:,.0f} MiB)" if memory else name
-    fix = f"{NOTHING_FOUND.fix.partition(',')[0]}" if NOTHING_FOUND.fix else None
+    fix = "name one that it has with --gpu ID --count N"
     return Problem("unknown-gpu", f"the catalogue has no {said}", nearest=group.nearest, fix=fix)
 
 

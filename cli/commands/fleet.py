@@ -190,8 +190,11 @@ def report_command(*, result: Path, target: Path | None, form: str, currency: st
     manifest = read_manifest(result)
     advisor = load(tests=False)
     found = figures_of(result, manifest, advisor)
-    names = Names({gpu.id: gpu.name for gpu in advisor.knowledge.gpus.values()}, {}, {}, {})
+    names = _names(advisor)
     if target is not None:
+        if currency.upper() != "USD":
+            fix = "leave --currency out, or print the text: without -o"
+            raise InputError(Problem("bad-option", "the page shows amounts in US dollars", fix=fix))
         try:
             output.save(target, fleet_page(found, names))
         except OSError as error:
@@ -216,8 +219,18 @@ def diff_command(*, before: Path, after: Path, everything: bool, form: str) -> i
     DIR. Exits with 0, whether or not anything differs.
     """
     found = compare_results(before, after)
-    output.emit_blocks(difference_blocks(found, (str(before), str(after)), everything=everything), form, paged=True)
+    blocks = difference_blocks(found, (str(before), str(after)), _names(load(tests=False)), everything=everything)
+    output.emit_blocks(blocks, form, paged=True)
     return 0
+
+
+def _names(advisor: Advisor) -> Names:
+    """What GPUs are called, and what warnings and rules say."""
+    return Names(
+        gpus={gpu.id: gpu.name for gpu in advisor.knowledge.gpus.values()},
+        codes={code.code: code.meaning for code in advisor.vocabulary.codes.values()},
+        rules={rule.id: rule.title for rule in advisor.rulebook.rules},
+    )
 
 
 def _map_of(jobs: str, map_file: Path | None, advisor: Advisor) -> JobMap:

@@ -67,7 +67,7 @@ def trust(file: str, name: str) -> int:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(Problem("not-a-key", f"{label} holds no public key", fix="see: whichgpu keys show")) from error
-    output.emit(f"{_line(keyring().trust(text, name))}, trusted\n")
+    output.emit(f"{_line(keyring().trust(text, name, label))}, trusted\n")
     return 0
 
 

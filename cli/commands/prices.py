@@ -17,6 +17,7 @@ from whichgpu.cli.pricefeeds import FoundPrices, from_folder, from_gpuhunt, from
 from whichgpu.cli.prices import keep, own_offers, own_prices_file, read_offers, refuse_unfit
 from whichgpu.cli.render.figures import count_of
 from whichgpu.cli.render.prices import offer_list, updated_blocks
+from whichgpu.engine.advisor import unknown_gpu
 from whichgpu.engine.catalogue import COLUMNS, Knowledge, Offer, merged
 from whichgpu.engine.core import InputError, Problem, nearest_words
 from whichgpu.engine.plans import load_economics, region_allowed
@@ -78,7 +79,7 @@ def show(
             count, gpu = int(counted[1]), counted[2]
         match = knowledge.find_gpu(gpu)
         if not match.found:
-            raise InputError(Problem("unknown-gpu", f"no GPU is called {gpu!r}", nearest=match.nearest))
+            raise InputError(unknown_gpu(match))
         wanted = {*match.ids, *(knowledge.gpus[gpu_id].family for gpu_id in match.ids)}
         offers = [offer for offer in offers if offer.gpu in wanted]
     _known(provider, {offer.provider for offer in offers}, "provider")

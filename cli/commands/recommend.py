@@ -23,6 +23,7 @@ from whichgpu.cli.options import (
     output_format,
     plain_option,
     rules_options,
+    save_option,
     set_option,
     show_option,
     sign_option,
@@ -45,9 +46,7 @@ if TYPE_CHECKING:
 @here_option
 @click.option("--objective", type=click.Choice([*shipped_objectives()]), help="What to rank by.")
 @output_format("text", "json", "markdown")
-@click.option(
-    "--save", metavar="RECORD", type=click.Path(dir_okay=False), help="Save the decision record here; .gz packs it."
-)
+@save_option
 @meta_option
 @sign_option
 @click.option("--register", "registered", is_flag=True, help="Append the record to the register.")

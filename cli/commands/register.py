@@ -6,7 +6,8 @@ import csv
 import io
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,23 @@ from msgspec import to_builtins
 
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load, now
+from whichgpu.cli.layers import load_catalogue
 from whichgpu.cli.options import layers_option, output_format
 from whichgpu.cli.records import read_saved
 from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph, Table
 from whichgpu.cli.render.figures import count_of
+from whichgpu.engine.advisor import unknown_gpu
 from whichgpu.engine.core import InputError, Problem, layer_names
-from whichgpu.engine.records import Breach, Entry, Register, Saved, breaches, by_quarter, read_saved as saved_in
+from whichgpu.engine.records import (
+    Breach,
+    Entry,
+    Register,
+    Saved,
+    breaches,
+    by_quarter,
+    read_meta,
+    read_saved as saved_in,
+)
 
 
 #: Something in the register, or in what it is checked for, does not hold.
@@ -71,21 +83,26 @@ def add(records: tuple[str, ...], file: str | None) -> int:
 
 
 @register.command(name="list")
-@click.option("--since", metavar="DAY", default="", help="Decided on this day or later.")
-@click.option("--until", metavar="DAY", default="9999", help="Decided on this day or earlier.")
+@click.option("--since", metavar="DAY", help="Decided on this day (2026-11-27) or later.")
+@click.option("--until", metavar="DAY", help="Decided on this day or earlier.")
 @click.option("--meta", metavar="KEY=VALUE", multiple=True, help="Only decisions with this note. May be repeated.")
-@click.option("--gpu", metavar="ID", help="Only decisions for this GPU.")
+@click.option("--gpu", metavar="ID", help="Only decisions for this GPU, by id or any of its names.")
 @_file_option
 @output_format("text", "json", "markdown")
-def list_entries(*, since: str, until: str, meta: tuple[str, ...], gpu: str | None, file: str | None, form: str) -> int:
+def list_entries(
+    *, since: str | None, until: str | None, meta: tuple[str, ...], gpu: str | None, file: str | None, form: str
+) -> int:
     """List decisions, the oldest first."""
-    wanted = [tuple(text.partition("=")[::2]) for text in meta]
+    wanted = read_meta(meta)
+    first, last = _day(since, "--since") or "", _day(until, "--until") or "9999"
+    entries = Register(register_file(file)).entries()
+    gpus = None if gpu is None else _meant(gpu, entries)
     found = [
         entry
-        for entry in Register(register_file(file)).entries()
-        if since <= entry.summary["decided_at"][:10] <= until
-        and gpu in (None, entry.summary["gpu"])
-        and all(entry.summary["meta"].get(key) == value for key, value in wanted)
+        for entry in entries
+        if first <= entry.summary["decided_at"][:10] <= last
+        and (gpus is None or entry.summary["gpu"] in gpus)
+        and all(entry.summary["meta"].get(key) == value for key, value in wanted.items())
     ]
     if form == "json":
         output.emit_json([to_builtins(entry) for entry in found])
@@ -96,6 +113,29 @@ def list_entries(*, since: str, until: str, meta: tuple[str, ...], gpu: str | No
     blocks += [Table(head, rows), Paragraph(f"{count_of(len(found), 'decision')}.", "faint")]
     output.emit_blocks(blocks, form)
     return 0
+
+
+def _day(written: str | None, option: str) -> str | None:
+    """A day as ISO writes it. Raises InputError."""
+    if written is None:
+        return None
+    try:
+        return date.fromisoformat(written).isoformat()
+    except ValueError as error:
+        message = f"{option} {written!r} is no day"
+        raise InputError(
+            Problem("bad-option", message, fix=f"write, for example, {option} {now():%Y-%m-%d}")
+        ) from error
+
+
+def _meant(gpu: str, entries: Iterable[Entry]) -> frozenset[str]:
+    """The ids that a name means: one that a decision of the register names, else those of the catalogue."""
+    if any(entry.summary["gpu"] == gpu for entry in entries):
+        return frozenset((gpu,))
+    match = load_catalogue().find_gpu(gpu)
+    if not match.found:
+        raise InputError(unknown_gpu(match))
+    return frozenset(match.ids)
 
 
 @register.command()

@@ -46,4 +46,9 @@ def _known(advisor: Advisor) -> set[str]:
 
 def _unknown(name: str, known: set[str]) -> Problem:
     near = nearest_words(name, sorted(known))
-    return Problem("unknown-rule", f"there is no rule, table or fact {name!r}", nearest=near)
+    return Problem(
+        "unknown-rule",
+        f"there is no rule, table or fact {name!r}",
+        nearest=near,
+        fix="whichgpu rules list and whichgpu facts name them",
+    )

@@ -9,6 +9,7 @@ from whichgpu.cli import output
 from whichgpu.cli.advisor import load
 from whichgpu.cli.options import output_format, rules_options
 from whichgpu.cli.render.ruletests import mutation_blocks, written_blocks
+from whichgpu.cli.rulefacts import check_rule_names
 from whichgpu.engine.authoring import (
     FirstTests,
     RuleTestFacts,
@@ -47,6 +48,7 @@ def mutate_rules(
     """
     kinds = (("conditions", mutate), ("effects", mutate_effects), ("the order of rows", mutate_order))
     advisor = load(rules, builtin=builtin)
+    check_rule_names(advisor, names)
     firsts = _first_tests(advisor, names) if writes else []
     advisor = load(rules, builtin=builtin) if firsts else advisor
     facts_for, computed = RuleTestFacts(advisor).facts_for, worked_out_facts(advisor)

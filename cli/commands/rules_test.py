@@ -17,6 +17,7 @@ from whichgpu.cli.options import output_format, rules_options
 from whichgpu.cli.render.blocks import Paragraph
 from whichgpu.cli.render.rules import github_results, result_blocks
 from whichgpu.cli.render.ruletests import github_scenarios, scenario_blocks
+from whichgpu.cli.rulefacts import check_rule_names
 from whichgpu.cli.rulefolders import folders_of
 from whichgpu.engine.authoring import (
     Outlined,
@@ -33,7 +34,7 @@ from whichgpu.engine.authoring import (
     run_scenarios,
 )
 from whichgpu.engine.catalogue import Knowledge
-from whichgpu.engine.core import InputError, Problem, collection_paused, locate, nearest_words
+from whichgpu.engine.core import InputError, Problem, collection_paused, locate
 from whichgpu.engine.rules import probing
 
 
@@ -136,7 +137,7 @@ def run_tests(
     advisor: Advisor, moment: datetime, names: tuple[str, ...] = (), pattern: str | None = None
 ) -> list[TestResult]:
     """The results of the tests inside all rules, or those that are named. Raises InputError for a name of none."""
-    _check_names(advisor, names)
+    check_rule_names(advisor, names)
 
     def whole(given: Mapping[str, object]) -> tuple[Mapping[str, Any], Knowledge]:
         return advisor.decide(given, decided_at=moment).to_dict(), advisor.knowledge
@@ -155,19 +156,3 @@ def _chosen(advisor: Advisor, names: tuple[str, ...], pattern: str | None) -> li
 
 def _value(results: list[TestResult], scenarios: list[ScenarioResult]) -> list[dict[str, Any]]:
     return [*(result.to_dict() for result in results), *(result.to_dict() for result in scenarios)]
-
-
-def _check_names(advisor: Advisor, names: tuple[str, ...]) -> None:
-    known = {rule.id for rule in advisor.rulebook.rules} | {table.id for table in advisor.rulebook.tables}
-    problems = [
-        Problem(
-            "unknown-rule",
-            f"there is no rule {name!r}",
-            nearest=nearest_words(name, sorted(known)),
-            fix="whichgpu rules list names them",
-        )
-        for name in names
-        if name not in known
-    ]
-    if problems:
-        raise InputError(problems)

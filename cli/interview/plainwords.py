@@ -13,6 +13,8 @@ _NUMBER = r"(?P<number>\$?\s*\d[\d,._]*\s*(?:k|m|thousand|million)?)"
 _ABOUT = re.compile(r"^(?:about|around|roughly|approximately|circa|ca\.?|up to|at most|at least|~|<)\s*", re.IGNORECASE)
 _PERIOD = r"(?P<period>s|sec|second|min|minute|h|hr|hour|day|month|mo|year)"
 _PER = re.compile(rf"^{_NUMBER}\s*(?P<what>[a-z$ ]*?)\s*(?:per|an?|/|each|every)\s*{_PERIOD}$", re.IGNORECASE)
+#: What an amount of money may be counted in; another currency is refused with what it is in dollars.
+_DOLLARS = re.compile(r"(?:us)?\s*(?:\$|usd|dollars?)?", re.IGNORECASE)
 _IN_ALL = re.compile(rf"^{_NUMBER}\s*(?:usd|dollars?)?\s*(?:in all|in total|total|altogether|once)$", re.IGNORECASE)
 _CARDS = re.compile(r"^(?P<count>\d+)\s*(?:x|\N{MULTIPLICATION SIGN}|\*)?\s*(?P<gpu>[a-z0-9].*)$", re.IGNORECASE)
 _SECONDS = {"s": 1, "sec": 1, "second": 1, "min": 60, "minute": 60, "h": 3600, "hr": 3600, "hour": 3600, "day": 86400}
@@ -33,6 +35,7 @@ _IN_TIME = re.compile(r"^(?:(?:all|whole|complete)\s+)?(?:in|within|after)\s+", 
 BUDGETS = {"h": "budget_usd_per_hour", "month": "budget_usd_per_month", "": "budget_usd_total"}
 #: What nouns are counted where a fact asks for it; anything else beside a number is a slip.
 _NOUNS = {
+    "peak_qps": r"requests?|reqs?|quer(?:y|ies)|calls?|messages?|questions?|prompts?|documents?|images?|pictures?",
     "concurrency": r"users?|people|persons?|requests?|clients?|sessions?|at a time|at once|concurrent(?: users?)?",
     "image_px": r"px|pixels?",
     "project_months": r"months?",
@@ -70,7 +73,7 @@ def readings(fact: FactDef, text: str, moment: datetime) -> Iterator[tuple[str, 
         yield FIRST_WORD if first else WHOLE_ANSWER, _IN_TIME.sub("", first["time"] if first else words)
     elif fact.numeric:
         per = _PER.match(words)
-        if per and (fact.unit or "").endswith("/s") and per["period"].casefold() in _SECONDS:
+        if per and _is_counted_in(per["what"], fact) and per["period"].casefold() in _SECONDS:
             rate = _value(per["number"]) / _SECONDS[per["period"].casefold()]
             yield fact.name, f"{rate:.6g}"
         noun = _NOUNS.get(fact.name)
@@ -92,6 +95,8 @@ def _budget(words: str) -> Iterator[tuple[str, str]]:
         if total:
             yield BUDGETS[""], total["number"]
         return
+    if not _DOLLARS.fullmatch(per["what"].strip()):
+        return
     period = per["period"].casefold()
     amount = _value(per["number"])
     if period in {"month", "mo"}:
@@ -102,6 +107,13 @@ def _budget(words: str) -> Iterator[tuple[str, str]]:
         yield BUDGETS["month"], f"{amount / 12:.6g}"
     elif period == "day":
         yield BUDGETS["h"], f"{amount / _DAY:.6g}"
+
+
+def _is_counted_in(what: str, fact: FactDef) -> bool:
+    """Whether a rate of so many of something a second is one of this fact: 500 tokens a second are no requests."""
+    counted, per_second, _ = (fact.unit or "").partition("/s")
+    nouns = _NOUNS.get(fact.name) or f"{re.escape(counted.removesuffix('s'))}s?"
+    return bool(per_second) and (not what or re.fullmatch(nouns, what.strip(), re.IGNORECASE) is not None)
 
 
 def _value(number: str) -> float:

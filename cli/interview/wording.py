@@ -110,7 +110,9 @@ def error_blocks(error: InputError, fact: FactDef, such_as: str | None = None) -
             says.append(f"did you mean {' or '.join(problem.nearest)}?")
         if problem.elsewhere:
             says.append(f"what it says is stated as {'; or '.join(problem.elsewhere)} (edit FACT VALUE takes it here)")
-        if such_as and not problem.nearest:
+        if problem.code == "other-currency" and problem.fix:
+            says.append(problem.fix)
+        elif such_as and not problem.nearest:
             says.append(f"write it as here: {such_as}")
         elif listed and problem.code == "unknown-choice" and not problem.nearest:
             says.append(f"write a number from 1 to {len(listed)}, or the word")

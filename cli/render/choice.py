@@ -38,7 +38,7 @@ _SAME_CARD = "In this number or split, the same card beats the guide's plan by l
 _SAME_COUNT = "What a guide says of the count here fits the answer, and not this one"
 _KEPT_BACK = {
     "unverified": "a stated limit is not verified",
-    "fallback": "a last choice here",
+    "fallback": "chosen only where nothing else does the work",
     "guide_cards": "no guide names its card here",
     "guide_counts": "no guide names its count here",
     "larger": "larger than the stated work needs",
@@ -222,7 +222,9 @@ def standing_words(plan: JsonObject, names: Names) -> str:
     by = plan.get("dominated_by")
     if by:
         how = "outweighed" if plan.get("below_for") == "outweighed" else "beaten"
-        return f"{how} by {plan_name(by, names)}"
+        beats = plan_name(by, names)
+        same = beats == short_name(plan, names)  # The same cards in another split, or on other machines.
+        return f"{how} by {beats} {'split or placed otherwise' if same else ''}".rstrip()
     kept = _KEPT_BACK.get(plan.get("below_for") or "")
     return f"kept back: {kept}" if kept else ""
 

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph, Table
-from whichgpu.cli.render.figures import joined
+from whichgpu.cli.render.figures import joined, percent
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.whynot import plan_name
 from whichgpu.engine.explain import Change, Comparison, Phrases, shown
 
 
 SHOWN = 12
+_DIGITS = 3  # significant ones
 
 
 def comparison_blocks(
@@ -34,9 +35,7 @@ def comparison_blocks(
     most = None if everything else SHOWN
     blocks += _causes(found, most)
     blocks += _table("The answer", [_named(change, names) for change in found.answer], sides)
-    figures = [
-        (phrases.label(c.what), _figure(c.before, c, phrases), _figure(c.after, c, phrases)) for c in found.figures
-    ]
+    figures = [(phrases.label(c.what), *_figures(c, phrases)) for c in found.figures]
     blocks += _table("Memory, speed, cost and score of the recommendation", figures, sides)
     facts = [
         (phrases.label(c.what), phrases.value(c.what, c.before), phrases.value(c.what, c.after)) for c in found.facts
@@ -85,10 +84,24 @@ def _named(change: Change, names: Names) -> tuple[str, str, str]:
     return (change.what.replace("_", " "), say(change.before), say(change.after))
 
 
-def _figure(value: Any, change: Change, phrases: Phrases) -> str:
+def _figures(change: Change, phrases: Phrases) -> tuple[str, str]:
+    """Both sides to three digits, or as exactly as they are known where they differ by less."""
+    before, after = (_figure(value, change.what, phrases, _DIGITS) for value in (change.before, change.after))
+    if before != after:
+        return before, after
+    return _figure(change.before, change.what, phrases), _figure(change.after, change.what, phrases)
+
+
+def _figure(value: Any, what: str, phrases: Phrases, digits: int | None = None) -> str:
     if value is None:
         return "none"
-    return f"{value:.2f}" if change.what == "score" else phrases.value(change.what, value)
+    if what == "score":
+        return f"{value:.2f}"
+    if what.endswith("utilization"):
+        return percent(100 * value)
+    if digits and isinstance(value, float):
+        value = float(f"{value:.{digits}g}") if abs(value) < 10**digits else round(value)
+    return phrases.value(what, value)
 
 
 def _causes(found: Comparison, most: int | None) -> list[Block]:

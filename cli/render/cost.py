@@ -14,7 +14,7 @@ JsonObject = Mapping[str, Any]
 
 _LABELS = (("per hour", "usd_per_hour"), ("per month", "usd_per_month"), ("for the run", "usd_per_run"))
 _PRICED_BY = {
-    "owned": "You own these GPUs: the cost is the power that running them takes.",
+    "owned": "You own {these}: the cost is the power that running {them} takes.",
     "purchase": (
         "Bought for your own site: the whole cost of owning over the horizon, spread over all its hours. A run also "
         "pays for the idle hours between runs: a month of them unless it is stated how busy the hardware is."
@@ -57,7 +57,7 @@ def cost_blocks(plan: JsonObject) -> list[Block]:
         return [Heading("Cost"), Paragraph("No price in the snapshot covers this plan, so its cost is unknown.")]
     blocks: list[Block] = [Heading("Cost"), Pairs(rows)]
     if offer is None:
-        words = _PRICED_BY.get(cost.get("origin") or "", _GIVEN) + _rented_instead(cost)
+        words = _priced_by(plan) + _rented_instead(plan)
         return [*blocks, Paragraph(words)]
     # Records of earlier versions say nothing of other offers.
     return [
@@ -112,7 +112,7 @@ def basis_sentence(plan: JsonObject) -> str:
     """What the price rests on, in one or two short sentences."""
     cost, offer = plan["cost"], plan["offer"]
     if offer is None:
-        return _PRICED_BY.get(cost.get("origin") or "", _GIVEN) + _rented_instead(cost)
+        return _priced_by(plan) + _rented_instead(plan)
     if cost.get("assumed") and cost.get("nearest_offer"):
         return f"Assumed: scaled up from smaller machines at {_provider(cost['nearest_offer'])}; ask for a larger one."
     price, spot = cost["usd_per_hour"] or 0.0, cost.get("spot_usd_per_hour")
@@ -121,12 +121,19 @@ def basis_sentence(plan: JsonObject) -> str:
     return words + _waiting(offer)
 
 
-def _rented_instead(cost: JsonObject) -> str:
+def _priced_by(plan: JsonObject) -> str:
+    """What a price that is on no list rests on."""
+    these, them = ("this GPU", "it") if plan["count"] == 1 else ("these GPUs", "them")
+    return _PRICED_BY.get(plan["cost"].get("origin") or "", _GIVEN).format(these=these, them=them)
+
+
+def _rented_instead(plan: JsonObject) -> str:
     """What the same GPUs cost to rent, beside the price of owning them."""
+    cost = plan["cost"]
     offer = cost.get("rented_from")
     if not offer:
         return ""
-    price = f"they would cost {usd(cost.get('rented_usd_per_hour'))} an hour"
+    price = f"{'it' if plan['count'] == 1 else 'they'} would cost {usd(cost.get('rented_usd_per_hour'))} an hour"
     unsure = ", scaled up from smaller machines" if cost.get("assumed") else ""
     return f" Rented from {_provider(offer)} {price}{unsure}."
 

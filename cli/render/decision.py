@@ -89,7 +89,10 @@ def unproven_sentence(plan: JsonObject) -> str:
 def no_answer_blocks(decision: JsonObject) -> list[Block]:
     """Why there is no recommendation, and what would help."""
     gap = decision["no_answer"]
-    blocks: list[Block] = [Heading(_NO_ANSWER[gap["kind"]], 1), Paragraph(gap["why"], "strong")]
+    blocks: list[Block] = [
+        Heading(_NO_ANSWER[gap["kind"]], 1),
+        Paragraph(f"{gap['why'][:1].upper()}{gap['why'][1:]}", "strong"),
+    ]
     if gap["facts"]:
         questions = {entry["fact"]: entry["question"] for entry in decision["open_questions"]}
         lead = {

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 
 BYTES_PER_GB = 1e9
 GIB_PER_GB = BYTES_PER_GB / 2**30
+#: Hours: a duration of three days or more is said in days.
+_DAYS_FROM = 72
 
 
 def number(value: float) -> str:
@@ -78,9 +80,16 @@ def hours(value: float) -> str:
         return f"{number(value * 3600)} seconds"
     if value < 2:
         return f"{number(value * 60)} minutes"
-    if value < 72:
+    if value < _DAYS_FROM:
         return f"{number(value)} hours"
     return f"{number(value / 24)} days ({number(value)} hours)"
+
+
+def hours_band(low: float, high: float) -> str:
+    """Two durations in one unit where both are said in days: ``12.4 to 29.5 days``."""
+    if low >= _DAYS_FROM:
+        return f"{number(low / 24)} to {number(high / 24)} days"
+    return f"{hours(low)} to {hours(high).partition(' (')[0]}"
 
 
 def milliseconds(value: float) -> str:

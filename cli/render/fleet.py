@@ -9,6 +9,7 @@ from typing import Any
 from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Pairs, Paragraph, Table
 from whichgpu.cli.render.figures import percent, usd
 from whichgpu.cli.render.names import Names
+from whichgpu.cli.render.whynot import plan_name
 from whichgpu.engine.fleet import Difference, FleetDifference, FleetFigures, Sums
 
 
@@ -45,7 +46,7 @@ def fleet_blocks(found: FleetFigures, names: Names) -> list[Block]:
 def opening(found: FleetFigures) -> list[Block]:
     """The cost in all, and how far it can be believed."""
     whole = found.whole
-    rows = [(_jobs(amount), _STATUS.get(status, status)) for status, amount in found.status.most_common()]
+    rows = [(_jobs(amount), _status(status, amount)) for status, amount in found.status.most_common()]
     if not whole.compared:
         nothing_known = "For no job are the size, the cost then and the cost now all known."
         return [Paragraph(nothing_known, "strong"), Pairs(tuple(rows))]
@@ -60,6 +61,11 @@ def opening(found: FleetFigures) -> list[Block]:
         Paragraph(f"Compared are the {whole.compared:,} of {whole.jobs:,} jobs whose size and cost are known."),
         Pairs(tuple(rows)),
     ]
+
+
+def _status(status: str, jobs: int) -> str:
+    said = _STATUS.get(status, status)
+    return said.replace("are ", "is ", 1) if jobs == 1 else said
 
 
 def spend_blocks(found: FleetFigures, name: str, names: Names) -> list[Block]:
@@ -118,11 +124,22 @@ def shift_blocks(found: FleetFigures, names: Names) -> list[Block]:
         count, _, gpu = before.rpartition(" x ")
         ran = f"{count} x {names.gpu(gpu)}" if count else names.gpu(gpu)
         sums = shift.sums
-        rule = shift.rules.most_common(1)[0][0] if shift.rules else "no rule alone"
-        risks = ", ".join(f"{risk} ({amount:,})" for risk, amount in shift.risks.most_common(3)) or "none named"
+        rule = _rule(shift.rules.most_common(1)[0][0], names) if shift.rules else "no rule alone"
+        most = shift.risks.most_common(3)
+        risks = "; ".join(f"{_risk(risk, names)} ({_jobs(amount)})" for risk, amount in most) or "none named"
         money = f"{usd(sums.saving)} of {usd(sums.then)} ({_share(sums)})"
-        items.append(Item(f"{ran} -> {after}: {money}, {_jobs(sums.jobs)}", (f"Decided by: {rule}", f"Risk: {risks}")))
+        below = (f"Decided by: {rule}", f"Risk: {risks}")
+        items.append(Item(f"{ran} -> {plan_name(after, names)}: {money}, {_jobs(sums.jobs)}", below))
     return [Heading("The changes that save most"), Bullets(tuple(items))]
+
+
+def _rule(rule: str, names: Names) -> str:
+    return f"{names.rules[rule]} ({rule})" if rule in names.rules else rule
+
+
+def _risk(risk: str, names: Names) -> str:
+    said = names.codes.get(risk)
+    return risk if said is None else f"{said[:1].lower()}{said[1:].rstrip('.')} ({risk})"
 
 
 def memory_blocks(found: FleetFigures) -> list[Block]:
@@ -153,9 +170,13 @@ def unjudged_blocks(found: FleetFigures) -> list[Block]:
         *([Item(unsized)] if found.unsized.jobs else []),
         *_items("without", {_FACTS.get(fact, fact): amount for fact, amount in found.missing.most_common()}),
         *_items("cost then not known:", found.unpriced),
-        *_items("refused:", found.errors),
+        *_items("refused:", {_refusal(code, found): amount for code, amount in found.errors.items()}),
     ]
     return [Heading("What cannot be judged"), Bullets(tuple(items))] if items else []
+
+
+def _refusal(code: str, found: FleetFigures) -> str:
+    return f"{code}; such as: {found.said[code]}" if code in found.said else code
 
 
 def about_blocks(found: FleetFigures) -> list[Block]:
@@ -177,7 +198,9 @@ def about_blocks(found: FleetFigures) -> list[Block]:
     return [Heading("How it was compared"), Bullets(tuple(bases)), Paragraph(price), Pairs(tuple(rows))]
 
 
-def difference_blocks(found: FleetDifference, sides: tuple[str, str], *, everything: bool = False) -> list[Block]:
+def difference_blocks(
+    found: FleetDifference, sides: tuple[str, str], names: Names, *, everything: bool = False
+) -> list[Block]:
     """Which decisions differ, by how many jobs and how much cost."""
     changed = found.jobs - found.same
     kinds = {"rulebook": "rules", "knowledge": "knowledge or prices", "engine_version": "versions"}
@@ -192,18 +215,25 @@ def difference_blocks(found: FleetDifference, sides: tuple[str, str], *, everyth
         Paragraph(f"{changed:,} of {found.jobs:,} jobs are decided otherwise ({share}).", "strong"),
         Paragraph(f"{said} {money}"),
     ]
-    items = [_became(each) for each in found.largest(len(found.differences) if everything else SHOWN)]
+    items = [_became(each, names) for each in found.largest(len(found.differences) if everything else SHOWN)]
     if items:
         blocks += [Heading("What became what"), Bullets(tuple(items))]
     rest = len(found.differences) - len(items)
     return [*blocks, Paragraph(f"and {rest} more; --all shows them", "faint")] if rest else blocks
 
 
-def _became(each: Difference) -> Item:
+def _became(each: Difference, names: Names) -> Item:
     cost = f", {usd(abs(each.usd))} {'more' if each.usd > 0 else 'less'}" if each.compared else ""
     rules = (("No longer", each.gone), ("Now", each.come))
     below = [f"{word}: {', '.join(rule for rule, _ in found.most_common(3))}" for word, found in rules if found]
-    return Item(f"{each.before} -> {each.after}: {_jobs(each.jobs)}{cost}", (*below, f"For example: {each.example}"))
+    before, after = (_decision(side, names) for side in (each.before, each.after))
+    return Item(f"{before} -> {after}: {_jobs(each.jobs)}{cost}", (*below, f"For example: {each.example}"))
+
+
+def _decision(side: str, names: Names) -> str:
+    """``nvidia-b200x1, rent`` with the GPU by its name; what is no plan, as it is."""
+    plan, comma, procurement = side.partition(", ")
+    return f"{plan_name(plan, names)}{comma}{procurement}"
 
 
 def figures_json(found: FleetFigures) -> dict[str, Any]:

@@ -60,8 +60,8 @@ SHARDING = {
 class Names(Struct, frozen=True):
     """Display names of GPUs and sources by id, the priority of each code, and each source as a full citation.
 
-    ``sections`` are cited passages with their headings, by ``source/section``. Empty mappings are fine: ids then stand
-    for themselves.
+    ``sections`` are cited passages with their headings, by ``source/section``; ``codes`` and ``rules`` what warnings
+    and rules say, by code and id. Empty mappings are fine: ids then stand for themselves.
     """
 
     gpus: Mapping[str, str] = field(default_factory=dict)
@@ -69,6 +69,8 @@ class Names(Struct, frozen=True):
     priorities: Mapping[str, int] = field(default_factory=dict)
     citations: Mapping[str, str] = field(default_factory=dict)
     sections: Mapping[str, str] = field(default_factory=dict)
+    codes: Mapping[str, str] = field(default_factory=dict)
+    rules: Mapping[str, str] = field(default_factory=dict)
 
     def gpu(self, gpu_id: str) -> str:
         """``nvidia-a100-80gb-sxm`` as NVIDIA A100 80 GB SXM."""

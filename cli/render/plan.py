@@ -215,8 +215,11 @@ def part_name(name: str) -> str:
     return PARTS.get(part, part.replace("_", " "))
 
 
-def speed_blocks(plan: JsonObject) -> list[Block]:
-    """The speed figures over all GPUs of the plan, how well each is founded, and those that are withheld."""
+def speed_blocks(plan: JsonObject, *, fits: bool = True) -> list[Block]:
+    """The speed figures over all GPUs of the plan, how well each is founded, and those that are withheld.
+
+    A plan that does not hold the job has the speed that it would have if it did: ``fits`` says so.
+    """
     levels = {name: level for name in plan["speed"] if (level := level_of(plan, name))}
     alike = len(set(levels.values())) == 1
     rows = speed_pairs(plan["speed"], {} if alike else levels)
@@ -225,4 +228,5 @@ def speed_blocks(plan: JsonObject) -> list[Block]:
         unknown = [] if why else [Paragraph("No speed can be worked out from what is known.")]
         return [Heading("Speed"), *unknown, *why]
     how = f" ({next(iter(levels.values()))})" if alike else ""
-    return [Heading("Speed"), Paragraph(f"Estimated, over all GPUs of the plan{how}."), Pairs(rows), *why]
+    lead = "Estimated" if fits else "Estimated as if the job fitted"
+    return [Heading("Speed"), Paragraph(f"{lead}, over all GPUs of the plan{how}."), Pairs(rows), *why]

@@ -165,7 +165,8 @@ def _threshold(entry: JsonObject, names: Names) -> Item:
 
 def flip_sentence(flip: JsonObject, comparison: JsonObject | None) -> str:
     """What would turn the verdict."""
-    now, needed = number(flip["now"]), number(flip["needed"])
+    form = usd if "usd" in flip["fact"].split("_") else percent if flip["fact"].endswith("_pct") else number
+    now, needed = form(flip["now"]), form(flip["needed"])
     way = {"rent": "Renting", "own": "Owning"}[flip["verdict"]]
     side = "below" if flip["needed"] < flip["now"] else "above"
     clearly = "clearly " if comparison and comparison["says"] == "even" else ""

@@ -74,7 +74,7 @@ def result_blocks(results: Sequence[TestResult]) -> list[Block]:
     blocks: list[Block] = [Bullets(items)] if items else []
     passed = len(results) - len(failed)
     tested = len({result.rule for result in results})
-    summary = f"{passed} of {count_of(len(results), 'test')} of {count_of(tested, 'rule')} passed."
+    summary = f"{passed:,} of {count_of(len(results), 'test')} of {count_of(tested, 'rule')} passed."
     return [*blocks, Paragraph(summary, "bad" if failed else "good")]
 
 

@@ -19,8 +19,9 @@ def scenario_blocks(results: Sequence[ScenarioResult]) -> list[Block]:
     items = tuple(Item(_scenario(result), result.misses, "bad") for result in failed)
     blocks: list[Block] = [Bullets(items)] if items else []
     soft = sum(result.passed and bool(result.misses) for result in results)
-    more = f"; {soft} of them miss what only one guide among others says" if soft else ""
-    summary = f"{len(results) - len(failed)} of {count_of(len(results), 'scenario')} passed{more}."
+    miss = "misses" if soft == 1 else "miss"
+    more = f"; {soft:,} of them {miss} what only one guide among others says" if soft else ""
+    summary = f"{len(results) - len(failed):,} of {count_of(len(results), 'scenario')} passed{more}."
     return [*blocks, Paragraph(summary, "bad" if failed else "good")]
 
 
@@ -43,7 +44,7 @@ def coverage_blocks(found: Coverage, most: int = 40) -> list[Block]:
     """What the tests inside rules exercise both ways, and what they leave out."""
     value = found.to_dict()
     said = ", ".join(
-        f"{value[key]['both_ways']} of {count_of(value[key]['total'], noun)}"
+        f"{value[key]['both_ways']:,} of {count_of(value[key]['total'], noun)}"
         for key, noun in (("rules", "rule"), ("rows", "table row"), ("conditions", "condition"))
     )
     gaps = found.gaps

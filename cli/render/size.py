@@ -40,7 +40,8 @@ def size_blocks(answer: JsonObject, names: Names) -> list[Block]:
         blocks.append(Paragraph(f"{says}, with {split}." if split else f"{says}."))
     blocks.append(Paragraph(band_sentence(answer, answer, count, answer.get("band_reason"))))
     blocks.append(breakdown_table(answer["breakdown"]))
-    return blocks + speed_blocks(answer) + fit_suggestion_blocks(answer.get("fit_suggestions"), answer, names)
+    blocks += speed_blocks(answer, fits=fits is not False)
+    return blocks + fit_suggestion_blocks(answer.get("fit_suggestions"), answer, names)
 
 
 def fit_suggestion_blocks(suggestions: JsonObject | None, answer: JsonObject, names: Names) -> list[Block]:

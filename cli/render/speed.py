@@ -144,7 +144,8 @@ def _value(name: str, known: Mapping[str, float]) -> str:
         return "overloaded: grows as long as requests arrive faster than they are answered"
     form = _LABELS[name][1] if name in _LABELS else number
     low, high = known.get(f"{name}_low"), known.get(f"{name}_high")
-    band = f" ({form(low)} to {form(high)})" if low is not None and high is not None else ""
+    ends = () if low is None or high is None else (form(low), form(high))
+    band = f" ({' to '.join(ends)})" if len(set(ends)) > 1 else ""  # A load that is stated has no band.
     late = known.get(name.replace("_ms", "_p95_ms")) if name.endswith("_ms") else None
     tail = f"; p95 {form(late)}" if late is not None and form(late) != form(known[name]) else ""
     over = " - overloaded" if name == "utilization" and known.get("overloaded") else ""

@@ -72,6 +72,6 @@ def support_sentences(plan: JsonObject, labels: Mapping[str, str], *, withheld: 
 
 def _said(level: str, reason: str, measure: str, names: list[str], *, alike: bool) -> str:
     if level == "none":
-        return f"Not given: {joined(names, 'or')}, because {reason}. Measure {measure}."
+        return f"Not given: {joined(names)}, because {reason}. Measure {measure}."
     what = "" if alike else f" for {joined(names)}"
     return f"Rule of thumb{what}, because {reason}. To know better, measure {measure}."

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from whichgpu.cli.render.blocks import Row, Tone
-from whichgpu.cli.render.figures import hours, joined, milliseconds, number, percent
+from whichgpu.cli.render.figures import hours, hours_band, joined, milliseconds, number, percent
 from whichgpu.cli.render.speed import UNKNOWN, headline_speed, labels_of
 from whichgpu.cli.render.support import level_of, support_sentences
 
@@ -127,11 +127,9 @@ def _run(speed: Mapping[str, float | None], facts: JsonObject) -> Iterator[tuple
     low, high = speed.get("hours_low"), speed.get("hours_high")
     work = next((f"{number(facts[name]['value'])} {noun} take" for name, noun in _WORK if name in facts), "")
     takes = work or "the run takes"
-    band = f", likely {hours(low)} to {hours(high)}" if low is not None and high is not None else ""
+    band = f", likely {hours_band(low, high)}" if low is not None and high is not None else ""
     if deadline is None:
         yield f"{takes} {hours(value)}{band}", None
     else:
-        yield (
-            f"{takes} {hours(value)}{band} ({hours(deadline)} asked: {_kept(value, high, deadline)})",
-            value <= deadline,
-        )
+        kept = _kept(value, high, deadline)
+        yield f"{takes} {hours(value)}{band}; {hours(deadline)} asked: {kept}", value <= deadline

@@ -16,6 +16,8 @@ WIDTH = 460.0
 _LEFT, _RIGHT = 2.0, 458.0
 _ROW = 40.0
 _BAR = 16.0
+#: Letters of 12 units, over a bar: so many have room beside each other.
+_MOST_LETTERS = 58
 #: Parts of the memory that have a colour of their own; all further ones share the last.
 COLOURS = 6
 
@@ -48,6 +50,16 @@ class Course(Struct, frozen=True):
     crossing_months: float | None  # 0 where owning costs less from the start
 
 
+def words_above(left: str, right: str, top: float) -> list[Markup]:
+    """The words above a bar: whose it is, cut where it would run into the figures, which are never cut."""
+    room = _MOST_LETTERS - len(right)
+    shown = left if len(left) <= room else f"{left[: max(room - 1, 1)]}\N{HORIZONTAL ELLIPSIS}"
+    return [
+        tag("text", shown, x=_LEFT, y=top + 11, class_="label"),
+        tag("text", right, x=_RIGHT, y=top + 11, class_="label end"),
+    ]
+
+
 def memory_chart(bars: Sequence[MemoryBar], colours: dict[str, int]) -> Markup:
     """Bars against each GPU's capacity, all on one scale; the whisker is the band of the estimate."""
     scale = (_RIGHT - _LEFT) / max([bar.usable_gb or 0 for bar in bars] + [bar.high_gb for bar in bars] + [1e-9])
@@ -57,10 +69,7 @@ def memory_chart(bars: Sequence[MemoryBar], colours: dict[str, int]) -> Markup:
         y, x = top + 17, _LEFT
         share = f", {percent(100 * bar.needed_gb / bar.usable_gb)}" if bar.usable_gb else ""
         says = f"{gb(bar.needed_gb)} of {gb(bar.usable_gb)}{share}"
-        rows += [
-            tag("text", bar.label, x=_LEFT, y=top + 11, class_="label"),
-            tag("text", says, x=_RIGHT, y=top + 11, class_="label end"),
-        ]
+        rows += words_above(bar.label, says, top)
         if bar.usable_gb:
             rows.append(tag("rect", x=_LEFT, y=y, width=bar.usable_gb * scale, height=_BAR, class_="capacity"))
         for name, value in bar.parts:
@@ -97,8 +106,7 @@ def waterfall(awards: Sequence[Award], total: float) -> Markup:
         top = number * _ROW + 4
         kind = "total" if last else "gain" if award.points >= 0 else "loss"
         rows += [
-            tag("text", award.label, x=_LEFT + 4, y=top + 11, class_="label"),
-            tag("text", signed(award.points), x=_RIGHT - 4, y=top + 11, class_="label end"),
+            *words_above(award.label, signed(award.points), top),
             tag(
                 "rect",
                 x=_LEFT + (min(begin, end) - low) * scale,
@@ -111,7 +119,11 @@ def waterfall(awards: Sequence[Award], total: float) -> Markup:
         start = end
     zero = _LEFT - low * scale
     height = (len(awards) + 1) * _ROW + 6
-    rows.insert(0, tag("line", x1=zero, x2=zero, y1=0, y2=height, class_="axis"))
+    # Beside the bars alone: a line through the words could not be read past.
+    ticks = range(len(awards) + 1)
+    rows[:0] = [
+        tag("line", x1=zero, x2=zero, y1=place * _ROW + 19, y2=place * _ROW + 39, class_="axis") for place in ticks
+    ]
     spoken = "; ".join(f"{award.label} {signed(award.points)}" for award in awards) + f"; in all {signed(total)}"
     return svg("waterfall", "How the score adds up, in points", spoken, height, rows)
 

@@ -74,7 +74,10 @@ def points_figure(plan: JsonObject) -> Markup:
         Award(f"{entry['reason']} ({entry['rule']})" if entry["rule"] else entry["reason"], entry["points"])
         for entry in counted
     ]
-    caption = "Within one reason only the strongest rule counts; cost and speed are computed beside the best plan."
+    caption = (
+        "In points: each bar goes on where the one before ended, from the line of no points on. Within one reason only "
+        "the strongest rule counts; cost and speed are computed beside the best plan."
+    )
     return tag("figure", waterfall(awards, plan["score"]), tag("figcaption", caption))
 
 

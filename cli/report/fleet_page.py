@@ -13,7 +13,7 @@ from whichgpu.cli.render.fleet import (
     unjudged_blocks,
 )
 from whichgpu.cli.render.names import Names
-from whichgpu.cli.report.charts import WIDTH, svg
+from whichgpu.cli.report.charts import WIDTH, svg, words_above
 from whichgpu.cli.report.document import document
 from whichgpu.cli.report.html import to_html
 from whichgpu.cli.report.markup import Markup, tag
@@ -40,7 +40,8 @@ def _spend(found: FleetFigures, name: str, names: Names) -> Markup:
     if not blocks:
         return Markup("")
     groups = [(names.gpus.get(word, word), sums) for word, sums in largest(found.by[name]) if sums.compared]
-    chart = money_chart(groups, name) if groups else Markup("")
+    caption = tag("figcaption", "Framed: what it cost then. Filled: what the recommended plans cost. In US dollars.")
+    chart = tag("figure", money_chart(groups, name), caption) if groups else Markup("")
     return Markup(to_html(blocks[:1]) + chart + to_html(blocks[1:]))
 
 
@@ -52,8 +53,7 @@ def money_chart(groups: list[tuple[str, Sums]], name: str) -> Markup:
         top = number * _ROW + 4
         says = f"{usd(sums.then)} then, {usd(sums.now)} recommended"
         rows += [
-            tag("text", word, x=2.0, y=top + 11, class_="label"),
-            tag("text", says, x=WIDTH - 2, y=top + 11, class_="label end"),
+            *words_above(word, says, top),
             tag("rect", x=2.0, y=top + 17, width=max(sums.then * scale, 0), height=_BAR, class_="capacity"),
             tag("rect", x=2.0, y=top + 17 + _BAR, width=max(sums.now * scale, 0), height=_BAR, class_="total"),
         ]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from whichgpu.engine.advisor.misplaced import explained, not_offered, taken_as_other, unknown_fact
 from whichgpu.engine.catalogue import GpuMatch, Knowledge, names_a_config
@@ -34,6 +36,18 @@ class Workload(Struct, frozen=True):
     count: int | None = None
     remarks: tuple[Problem, ...] = ()  # accepted, but worth saying: an open choice taken as "other"
     as_written: dict[str, str] = {}  # names that stand in ``given`` as the catalogue's, as they were written
+    places: dict[str, Place] = {}  # where the values of given facts stand, of those that stand in a file
+
+    @contextmanager
+    def located(self) -> Iterator[None]:
+        """Problems with given facts that are found later than by reading say where the fact stands, too."""
+        try:
+            yield
+        except InputError as error:
+            raise InputError(
+                replace(problem, place=self.places.get(problem.fact or "")) if problem.place is None else problem
+                for problem in error.problems
+            ) from error
 
 
 class _Item(NamedTuple):
@@ -81,7 +95,9 @@ class Reader(Struct, frozen=True):
         gpu, count = reading.configuration(reserved)
         if reading.problems:
             raise InputError(reading.problems)
-        return Workload(reading.given, reserved.get("id"), gpu, count, tuple(reading.remarks), reading.as_written)
+        return Workload(
+            reading.given, reserved.get("id"), gpu, count, tuple(reading.remarks), reading.as_written, reading.places
+        )
 
     def _targets(self, name: str, given: Mapping[str, Value]) -> list[str]:
         """The facts that a name with several meanings stands for here."""
@@ -105,6 +121,7 @@ class _Reading:
         self.problems: list[Problem] = []
         self.remarks: list[Problem] = []
         self.as_written: dict[str, str] = {}
+        self.places: dict[str, Place] = {}
 
     def entries(self, raw: Node | Mapping[str, object]) -> list[_Item]:
         """What is written, each with its place."""
@@ -156,6 +173,8 @@ class _Reading:
                 value = float(rounded(reading.value)) if isinstance(reading.value, float) else reading.value
                 self.given[fact.name] = self._canonical_gpus(fact, value, place)
                 self._written[fact.name] = written
+                if place is not None:
+                    self.places[fact.name] = place
                 self.remarks += not_offered(fact, value, place, self._knowledge)
                 if isinstance(item.value, str):
                     self._besides += [_Item(*each, place) for each in fact.stated_besides(item.value).items()]
@@ -190,9 +209,15 @@ class _Reading:
         if fact.items == "gpu" and isinstance(value, tuple):
             return tuple(dict.fromkeys(name for item in value for name in self._gpu(str(item), fact, place)))
         if fact.items == "gpu_count" and isinstance(value, tuple):
-            pairs = (gpu_and_count(str(item)) for item in value)
+            pairs = (self._counted(*gpu_and_count(str(item))) for item in value)
             return tuple(f"{name}:{count}" for gpu, count in pairs for name in self._gpu(gpu, fact, place))
         return value
+
+    def _counted(self, gpu: str, count: int) -> tuple[str, int]:
+        """A GPU with its count; a number that belongs to the name is no count: ``rtx 4090`` is one RTX 4090."""
+        alone, whole = self._knowledge.find_gpu(gpu), self._knowledge.find_gpu(f"{gpu} {count}")
+        part_of_name = not alone.found and (whole.found or (whole.nearest and not alone.nearest))
+        return (whole.asked, 1) if part_of_name else (gpu, count)
 
     def _gpu(self, name: str, fact: FactDef, place: Place | None) -> tuple[str, ...]:
         match = self._knowledge.find_gpu(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
@@ -23,8 +23,9 @@ _MOST_WAYS = 3
 _MOST_CHOICES = 5
 #: Problems with a word that may belong to another fact.
 _OF_WORDS = frozenset(("unknown-choice", "unknown-gpu", "not-a-number", "not-a-bool"))
-_OTHER_MONEY = re.compile(r"^\s*(?P<sign>[€£])?\s*(?P<amount>[\d.,]+\s*[kKmM]?)\s*(?P<code>[A-Za-z]{3})?\b")
-_SIGNS = {"€": "EUR", "£": "GBP"}
+_OTHER_MONEY = re.compile(
+    r"^\s*(?P<before>[^\W\d_]+|[^\w\s])?\s*(?P<amount>\d[\d.,]*\s*(?:[kKmM](?![^\W\d_]))?)\s*(?P<after>[^\W\d_]+|[^\w\s])?"
+)
 
 
 def stated_otherwise(word: str, fact: FactDef, vocabulary: Vocabulary, knowledge: Knowledge) -> tuple[str, ...]:
@@ -53,7 +54,8 @@ def explained(
     if not isinstance(written, str):
         return problem
     if problem.code in {"wrong-unit", "not-a-number"} and (fix := _in_dollars(written, fact)):
-        return replace(problem, fix=fix)
+        message = f"{fact.name}: {written.strip()!r} is in another currency; the figure is in US dollars"
+        return replace(problem, code="other-currency", message=message, fix=fix)
     if problem.code in {"other-period", "wrong-unit"}:
         ways = tuple(f"{other.name}: {written}" for other in _fitting(vocabulary.looked_for_beside(fact), written))
         return replace(problem, fix=f"write {' or '.join(ways)}") if ways else problem
@@ -169,12 +171,23 @@ def _fitting(facts: tuple[FactDef, ...], written: object) -> Iterator[FactDef]:
 def _in_dollars(written: str, fact: FactDef) -> str | None:
     """How an amount in another currency is written in US dollars, by the rate of a day."""
     unit, found = fact.parsed_unit, _OTHER_MONEY.match(written)
-    code = _SIGNS.get((found["sign"] or "") if found else "", ((found["code"] or "") if found else "").upper())
-    rates: Mapping[str, float] = currencies().per_euro
-    if unit is None or not unit.dimension.startswith("money") or found is None or code not in rates or code == "USD":
+    if unit is None or not unit.dimension.startswith("money") or found is None:
+        return None
+    code = _currency(found["before"]) or _currency(found["after"])
+    if code is None or code == "USD":
         return None
     amount = read_value(replace(fact, min=None, max=None), found["amount"]).value
     if not isinstance(amount, int | float):
         return None
     usd = amount / per_usd(code)
     return f"write {float(f'{usd:.3g}'):,g}, in US dollars (at the rate of {currencies().as_of})"
+
+
+def _currency(word: str | None) -> str | None:
+    """The code of a currency that has a rate, by its code, sign or name."""
+    if not word:
+        return None
+    file = currencies()
+    signs = {sign: code for code, sign in file.symbols.items()}
+    code = signs.get(word) or file.names.get(word.casefold()) or word.upper()
+    return code if code in file.per_euro else None

@@ -104,7 +104,8 @@ def decide_workload(
 
     ``today`` is the day that the age of prices is computed from.
     """
-    intake, model = context.resolve(workload.given)
+    with workload.located():
+        intake, model = context.resolve(workload.given)
     maker = context.plan_maker(model, intake)
     no_answer = _contradiction(context.stages.contradictions, intake) or _must_ask(context.vocabulary, intake)
     plan_round = None

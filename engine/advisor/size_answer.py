@@ -30,7 +30,8 @@ def size_workload(
     Raises:
         InputError: no accelerator is named, the name is unknown, or the job's size is.
     """
-    intake, model = advisor.context.resolve(workload.given)
+    with workload.located():
+        intake, model = advisor.context.resolve(workload.given)
     gpu_id = _gpu_id(advisor, workload, gpu)
     number = count or workload.count or int(workload.given.get("num_gpus", 1))  # type: ignore[arg-type]
     maker = advisor.context.plan_maker(model, intake)

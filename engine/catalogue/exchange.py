@@ -13,6 +13,7 @@ class CurrenciesFile(FrozenModel):
     as_of: str  # ISO date
     per_euro: dict[str, float]
     symbols: dict[str, str]
+    names: dict[str, str]  # a word for a currency, in small letters, and its code
     source: str
 
 
@@ -27,8 +28,8 @@ def per_usd(currency: str) -> float:
     rates = currencies().per_euro
     code = currency.upper()
     if code not in rates:
-        nearest = nearest_words(code, sorted(rates)) or tuple(sorted(rates))
+        nearest, fix = nearest_words(code, sorted(rates)), f"name one of {', '.join(sorted(rates))}"
         raise InputError(
-            Problem("unknown-currency", f"there is no rate for the currency {currency!r}", nearest=nearest)
+            Problem("unknown-currency", f"there is no rate for the currency {currency!r}", nearest=nearest, fix=fix)
         )
     return rates[code] / rates["USD"]

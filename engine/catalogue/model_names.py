@@ -135,10 +135,16 @@ class ModelNames:
         family = _bare(spelt)[:1]
         sizes = set(spelt.sizes)
         kin = [key for key, words in self._words.items() if family and words[:1] == family]
-        kin.sort(
-            key=lambda key: (not sizes & set(self._words[key]), -len(set(self._words[key]) & set(spelt.words)), key)
-        )
         tail = name.strip().casefold().rsplit("/", 1)[-1]
+        alike = {key: place for place, key in enumerate(nearest_words(tail, kin, limit=len(kin) or 1))}
+        kin.sort(
+            key=lambda key: (
+                not sizes & set(self._words[key]),
+                -len(set(self._words[key]) & set(spelt.words)),
+                alike.get(key, len(kin)),
+                key,
+            )
+        )
         near = nearest_words(tail, self._models, limit=3)
         return tuple(dict.fromkeys([*kin[:2], *near, *kin[2:]]))[:3]
 

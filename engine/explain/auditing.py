@@ -108,16 +108,20 @@ def check_complete(saved: Saved) -> Check:
     """Whether every figure, point, advice and rejection traces to an input or a source, and its arithmetic holds."""
     decision = saved.decision
     found = ungrounded(gather(decision))
-    says = f"everything traces to an input or a source, over {len(decision['trace'])} trace entries"
+    says = f"everything traces to an input or a source, over {len(decision['trace']):,} trace entries"
     if saved.statement is not None:
         if "arithmetic" not in saved.statement and not found:
             return Check("complete", None, f"{says}; it states no arithmetic, as the first records of this form did")
         sums = check_arithmetic(decision, saved.statement.get("arithmetic", NO_ARITHMETIC), saved.plans)
         found += sums.faults
-        says += f"; {sums.derived} figures were evaluated again down to inputs and {sums.constants} constants"
-        says += f"; {sums.searched} counts and splits were found by trying"
+        says += f"; {sums.derived:,} figures were evaluated again down to inputs and {sums.constants:,} constants"
+        says += f"; {sums.searched:,} counts and splits were found by trying"
         says += f"; {sums.in_words} figures end in a human statement ({_some(sums.words)})" if sums.words else ""
-    return Check("complete", not found, says if not found else f"{len(found)} loose ends", tuple(found))
+    return Check("complete", not found, says if not found else _loose(len(found)), tuple(found))
+
+
+def _loose(ends: int) -> str:
+    return "1 loose end" if ends == 1 else f"{ends:,} loose ends"
 
 
 def _some(names: tuple[str, ...]) -> str:

@@ -80,7 +80,7 @@ def _rejected(decision: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, list[str]] = {}
     for entry in decision["rejected"]:
         if entry["rule"] is not None:
-            counts = "/".join(map(str, entry["counts"]))
+            counts = "/".join(map(str, dict.fromkeys(entry["counts"])))
             found.setdefault(entry["gpu"], []).append(f"{entry['rule']} (x {counts})")
     return {gpu: "; ".join(sorted(rules)) for gpu, rules in sorted(found.items())}
 

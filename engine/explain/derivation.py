@@ -15,6 +15,7 @@ from whichgpu.engine.rules import FactDef, Vocabulary, format_number, format_val
 
 
 #: Figures of a plan that the trace names apart from the plan's facts.
+_UNITS = {"gb": " GB", "ms": " ms"}  # of figures that are no facts, by the end of their names
 _SPEED, _COST, _MEMORY = "speed.", "cost.", "memory."
 
 
@@ -30,7 +31,8 @@ class Phrases(Struct, frozen=True):
             return fact.label
         if name.startswith(_MEMORY):
             return f"memory for {name.removeprefix(_MEMORY).removesuffix('_gb').replace('_', ' ')}"
-        return name.rpartition(".")[2].replace("_", " ")
+        words = name.rpartition(".")[2].split("_")
+        return " ".join(words[:-1] if len(words) > 1 and words[-1] in _UNITS else words)
 
     def value(self, name: str, value: Any) -> str:
         """The value with its unit."""
@@ -44,7 +46,7 @@ class Phrases(Struct, frozen=True):
             return "yes" if shown else "no"
         if isinstance(shown, tuple):
             return ", ".join(map(str, shown)) or "none"
-        return shown if isinstance(shown, str) else format_number(shown) + (" GB" if name.endswith("_gb") else "")
+        return shown if isinstance(shown, str) else format_number(shown) + _UNITS.get(name.rpartition("_")[2], "")
 
     def says(self, name: str, value: Any) -> str:
         """``label: value``."""

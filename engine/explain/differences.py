@@ -139,7 +139,7 @@ def _does(entries: list[Any]) -> str:
                 counted = "" if effects.get("counted", True) else " (a stronger one counts)"
                 parts.append(f"{effects['points']:+g} for {effects['reason']}{counted}")
             case "rejected":
-                counts = ", ".join(map(str, effects.get("counts", ())))
+                counts = ", ".join(map(str, dict.fromkeys(effects.get("counts", ()))))  # One for all splits.
                 parts.append(f"rejects x {counts}")
             case "advised":
                 parts.append("; ".join(f"{key} {shown(value)}" for key, value in sorted(effects.items())))

@@ -250,4 +250,16 @@ REACHED: dict[Goal, Callable[[Judgement, frozenset[str]], str | None]] = {"wins"
 
 
 def _sorted(found: list[Nearest]) -> tuple[Nearest, ...]:
-    return tuple(sorted(found, key=lambda nearest: (*nearest.distance, str(nearest.changes))))
+    """The nearest first; of several values of the same facts, changed the same way, the nearest alone."""
+    kept: dict[tuple[object, ...], Nearest] = {}
+    for nearest in sorted(found, key=lambda nearest: (*nearest.distance, str(nearest.changes))):
+        kept.setdefault(tuple(_way(change) for change in nearest.changes), nearest)
+    return tuple(kept.values())
+
+
+def _way(change: FactChange) -> tuple[object, ...]:
+    """Which fact changes, and to which value; of a number, which way it goes."""
+    before, after = change.before, change.after
+    if isinstance(after, bool) or not isinstance(after, int | float):
+        return change.fact, after
+    return change.fact, isinstance(before, int | float) and after > before

@@ -116,7 +116,7 @@ class Explainer:
         """What a rule did, where."""
         effects = entry["effects"]
         if entry["kind"] == "rejected":
-            counts = ", ".join(map(str, effects.get("counts", ())))
+            counts = ", ".join(map(str, dict.fromkeys(effects.get("counts", ()))))  # One of each, of several splits.
             return f"rejects {self._plans.gpu_name(effects.get('gpu', ''))} x {counts}: {entry['because']}"
         if entry["kind"] == "scored":
             return f"{entry['scope']}: {points_of(entry)}"

@@ -42,6 +42,7 @@ _READ = (
     "now_price_assumed",
     "missing",
     "error_code",
+    "error",
     "then_problem",
     "then_hours",
 )
@@ -89,6 +90,7 @@ class FleetFigures:
     memory_judged: int = 0
     missing: Counter[str] = field(default_factory=Counter)  # facts, by the jobs that lack them
     errors: Counter[str] = field(default_factory=Counter)
+    said: dict[str, str] = field(default_factory=dict)  # of each kind of error what the first job of it was told
     unsized: Sums = field(default_factory=Sums)  # jobs of unknown size: what they cost then
     unpriced: Counter[str] = field(default_factory=Counter)  # what keeps the cost then from being known
 
@@ -221,6 +223,8 @@ def _unjudged(found: FleetFigures, columns: Mapping[str, Coded], decided: Any, s
     for code, amount in _counted(columns["error_code"]):
         if code is not None:
             found.errors[code] += amount
+            first = int(np.flatnonzero(columns["error_code"].codes == columns["error_code"].values.index(code))[0])
+            found.said.setdefault(code, str(columns["error"].values[columns["error"].codes[first]]))
     unsized = decided & np.isnan(columns["memory_high_gb"].numbers())
     found.unsized.jobs += int(unsized.sum())
     found.unsized.then += float(np.nansum(spent[unsized]))

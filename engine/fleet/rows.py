@@ -119,7 +119,7 @@ def _flat(decided: Decided) -> dict[str, Any]:
         return row | {
             "status": "error",
             "error_code": problem.code,
-            "error": problem.message,
+            "error": f"{problem.message}{_meant(problem)}",
             "error_fact": problem.fact,
         }
     answer = msgspec.json.decode(decided.answer or "{}")
@@ -174,3 +174,7 @@ def _money(numbers: Numbers) -> Coded:
 
 def _text(value: Any) -> str | None:
     return None if value is None else str(value)
+
+
+def _meant(problem: Problem) -> str:
+    return f"; did you mean {' or '.join(problem.nearest)}?" if problem.nearest else ""

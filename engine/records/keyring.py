@@ -6,6 +6,8 @@ import os
 import re
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from whichgpu.engine.core import InputError, Problem
 from whichgpu.engine.records.signing import PublicKey, SigningKey, is_encrypted, new_key, open_key, read_public
 
@@ -58,10 +60,10 @@ class Keyring:
         own = self.own()
         return open_key(self._read(self.folder / _PRIVATE), own.name if own else "me", passphrase)
 
-    def trust(self, text: str, name: str) -> PublicKey:
-        """Trust a public key under a name. Raises InputError."""
+    def trust(self, text: str, name: str, label: str | None = None) -> PublicKey:
+        """Trust a public key under a name; ``label`` says where its text came from. Raises InputError."""
         _check_name(name)
-        key = read_public(text, name)
+        key = replace(read_public(text, label or name), name=name)
         file = self.folder / _TRUSTED / f"{name}.pub"
         if file.is_file() and _named(self._read(file), name).id != key.id:
             fix = "choose another --name, or remove that file first"

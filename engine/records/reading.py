@@ -80,6 +80,17 @@ class Saved(Struct, frozen=True):
         return self
 
 
+def _no_json(error: ValueError | RecursionError, text: str) -> str:
+    """Why a text is no JSON, and where."""
+    if not text.strip():
+        return "it is empty"
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    if not isinstance(error, json.JSONDecodeError):
+        return str(error)
+    return f"it is no JSON from line {error.lineno}, column {error.colno} on"
+
+
 def read_saved(raw: bytes | str, name: str, trusted: Mapping[str, PublicKey] | None = None) -> Saved:
     """The decision in a file, verified.
 
@@ -96,8 +107,9 @@ def read_saved(raw: bytes | str, name: str, trusted: Mapping[str, PublicKey] | N
     try:
         value = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise InputError(Problem("not-json", f"{name} is not a decision: {reason}", fix=_SAVE)) from error
+        raise InputError(
+            Problem("not-json", f"{name} is not a decision: {_no_json(error, text)}", fix=_SAVE)
+        ) from error
     _refuse_halves(value, name)
     if isinstance(value, dict) and (value.get("format") == FORMAT or "statement" in value):
         return _second_form(value, text, name, trusted or {})

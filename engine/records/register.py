@@ -56,10 +56,10 @@ class Entry(Struct, frozen=True):
 
 
 class Register:
-    """The register in a file, which is made where it is missing. Ten writers at once wait for each other.
+    """The register in a file, which the first record makes, for its owner to read. Ten writers at once wait.
 
     Raises:
-        InputError: from every method, where the file cannot be used.
+        InputError: from every method, where the file cannot be used; from those that read, where there is none.
     """
 
     def __init__(self, file: Path) -> None:
@@ -78,7 +78,7 @@ class Register:
             raise InputError(Problem("first-form", "the register takes self-contained records alone", fix=fix))
         name = record["statement"]["id"]
         packed = gzip.compress(respelt(record).encode("utf-8"), 9, mtime=0)
-        with self._open() as connection:
+        with self._open(making=True) as connection:
             connection.execute("BEGIN IMMEDIATE")  # The next number and its chain value are one writer's alone.
             known = connection.execute(f"SELECT {_COLUMNS} FROM entries WHERE id = ?", (name,)).fetchone()  # noqa: S608
             if known:
@@ -106,9 +106,9 @@ class Register:
         found = [row for row in rows if row[0] == name] or [row for row in rows if row[0].startswith(name)]
         if len(found) != 1:
             near = nearest_words(name, [row[0] for row in rows])
-            what = "no decision" if not found else f"{len(found)} decisions"
+            what = f"{len(found)} decisions of the register begin" if found else "no decision of the register begins"
             fix = "see: whichgpu register list"
-            raise InputError(Problem("unknown-decision", f"{what} in the register: {name!r}", nearest=near, fix=fix))
+            raise InputError(Problem("unknown-decision", f"{what} with {name!r}", nearest=near, fix=fix))
         return gzip.decompress(found[0][1]).decode("utf-8")
 
     def faults(self) -> list[str]:
@@ -129,9 +129,15 @@ class Register:
         return found
 
     @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
+    def _open(self, *, making: bool = False) -> Iterator[sqlite3.Connection]:
+        if not making and not self.file.exists():
+            # A file that is not there would be read as an empty register, and found to hold.
+            fix = "check --file and WHICHGPU_REGISTER; the first record makes one: whichgpu recommend FILE --register"
+            raise InputError(Problem("register", f"there is no register {self.file}", fix=fix))
         try:
-            self.file.parent.mkdir(parents=True, exist_ok=True)
+            if making:
+                self.file.parent.mkdir(parents=True, exist_ok=True)
+                self.file.touch(mode=0o600)  # Whole records lie in it, which their owner alone may read as files.
             with closing(sqlite3.connect(self.file, timeout=_PATIENCE, isolation_level=None)) as connection:
                 connection.execute("PRAGMA synchronous = FULL")
                 connection.executescript(_TABLE)

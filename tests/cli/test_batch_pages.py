@@ -35,7 +35,7 @@ def test_the_price_is_that_of_the_run(page: str) -> None:
 
 def test_the_time_is_that_of_the_work_beside_the_deadline(page: str) -> None:
     assert re.search(
-        r"Time: 20,000 hours of sound take [\d.]+ hours, likely .*?\(3 days \(72 hours\) asked: met\)\.", page
+        r"Time: 20,000 hours of sound take [\d.]+ hours, likely .*?; 3 days \(72 hours\) asked: met\.", page
     )
     assert "of 100 requests" not in page  # Nobody waits for one of them.
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import stat
 from collections.abc import Callable
@@ -145,6 +146,12 @@ def test_what_if_diff_and_replay_share_one_view(whichgpu: Whichgpu, record: Path
     ran = whichgpu("what-if", str(record), "--set", "concurrency=4", "--set", "peak_qps=unknown")
     assert ran.code == 0
     assert "fact concurrency: 32 became 4" in ran.out
+    figures = ran.out.partition("Memory, speed, cost and score")[2].partition("\nFacts\n")[0]
+    assert "latency p95 " in figures
+    assert re.search(r"latency p95 +[\d,]+ ms +[\d,]+ ms", figures), figures
+    assert re.search(r"share of capacity used +[\d.]+ % ", figures), figures
+    assert not re.search(r"\d\.\d{3}", figures.replace("0.", "")), figures  # Three digits tell them apart.
+    assert not re.search(r"rejects x [\d, ]*\b(\d+), \1\b", ran.out)  # A count is named once, of all its splits.
     other = tmp_path / "other.json"
     whichgpu("recommend", SERVING, "--set", "concurrency=4", "--save", str(other))
     differing = json.loads(whichgpu("diff", str(record), str(other), "--format", "json").out)

@@ -90,6 +90,9 @@ def test_a_machine_without_gpus_is_reported(whichgpu: Whichgpu, monkeypatch: pyt
         ran = whichgpu(*command, stdin="task: inference\nmodel_name: llama-3.1-8b\n")
         assert ran.code == 2
         assert "no GPU was found on this machine" in ran.err
+    stated = whichgpu("recommend", "--here", "--set", "task=inference")
+    assert (stated.code, "--gpu" in stated.err) == (2, False)  # It has no such option.
+    assert "--set gpus_owned=" in stated.err
 
 
 def test_the_gpus_of_this_machine_are_owned(whichgpu: Whichgpu, monkeypatch: pytest.MonkeyPatch) -> None:

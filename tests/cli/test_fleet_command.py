@@ -33,7 +33,7 @@ def test_jobs_without_a_map_are_workloads(whichgpu: Whichgpu, tmp_path: Path) ->
     command = ("fleet", jobs(tmp_path, TRY, TRY, "{"), "-o", out, "--format", "jsonl", "--processes", "1")
     ran = whichgpu(*command, "--check", "2")
     assert ran.code == 2, ran.err
-    assert "3 jobs, 1 of them wrong (status error); 1 decisions" in ran.out
+    assert "3 jobs, 1 of them wrong (whichgpu fleet report " in ran.out
     assert "2 of 2 jobs, decided again as recommend does, come out the same" in ran.out
     # Complete already: reported again, and nothing is decided.
     assert whichgpu(*command).out.startswith("3 jobs")
@@ -74,11 +74,29 @@ class Tags(HTMLParser):
         assert self.open.pop() == tag
 
 
+def test_what_is_wrong_with_jobs_is_said(whichgpu: Whichgpu, tmp_path: Path) -> None:
+    jobs, out = tmp_path / "jobs.csv", tmp_path / "out"
+    jobs.write_text("task,model_name,concurency\ninference,llama-3.1-8b,4\n")
+    ran = whichgpu("fleet", str(jobs), "-o", str(out), "--processes", "1")
+    assert (ran.code, ran.out.split(";")[0]) == (2, f"1 job, 1 of them wrong (whichgpu fleet report {out} says why)")
+    assert "; 0 decisions; " in ran.out
+    text = " ".join(whichgpu("fleet", "report", str(out)).out.split())
+    assert "1 job: is wrong, or could not be read" in text
+    assert "such as: 'concurency' is no fact of a workload; did you mean concurrency?" in text
+    page = whichgpu("fleet", "report", str(out), "-o", str(tmp_path / "p.html"), "--currency", "EUR")
+    assert (page.code, "the page shows amounts in US dollars" in page.err) == (2, True)
+
+
 def test_report_and_comparison(history: Path, whichgpu: Whichgpu, tmp_path: Path) -> None:
     text = whichgpu("fleet", "report", str(history)).out
     for title in ("By team", "By GPU", "By task", "The changes that save most", "Memory"):
         assert f"\n{title}\n" in text
-    assert "Decided by: smallest-that-does-it" in text
+    assert "(smallest-that-does-it)" in text  # Behind what the rule says.
+    assert "-> 1 x GeForce RTX 3090: " in text
+    assert "nvidia-" not in text.split("How it was compared")[0]
+    assert "the sources disagree on a point that this answer touches (W-SOURCES-DISAGREE) (1 job)" in " ".join(
+        text.split()
+    )
     found = json.loads(whichgpu("fleet", "report", str(history), "--format", "json").out)
     assert sum(found["status"].values()) == 8
     assert found["whole"]["saving_usd"] == pytest.approx(

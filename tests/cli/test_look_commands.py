@@ -23,6 +23,24 @@ acme,marketplace,three,nvidia-l4,1,,0.02,,2026-11-01,my-quote
 """
 
 
+@pytest.mark.parametrize(
+    ("arguments", "fix"),
+    [
+        (("facts", "zzzz"), "whichgpu facts lists them"),
+        (("prices", "zzz"), "see: whichgpu gpus"),
+        (("prices", "l4", "--currency", "XXX"), "name one of AUD, BRL"),
+        (("fit", "--gpu", "l4", "--precision", "foo"), "name one of fp32, "),
+        (("fit", "--gpu", "l4", "--kind", "foo"), "name one of detection, "),
+        (("rules", "graph", "zzz"), "whichgpu rules list and whichgpu facts name them"),
+    ],
+)
+def test_a_name_of_nothing_comes_with_where_names_are(arguments: tuple[str, ...], fix: str, whichgpu: Whichgpu) -> None:
+    ran = whichgpu(*arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"fix: {fix}" in ran.err
+    assert " or AUD or " not in ran.err
+
+
 def test_facts_lists_what_can_be_stated(whichgpu: Whichgpu) -> None:
     ran = whichgpu("facts")
     assert ran.code == 0

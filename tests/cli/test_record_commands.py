@@ -46,6 +46,8 @@ def test_a_key_signs_what_is_saved_and_a_trusted_one_vouches(
     assert "a key that is not trusted here" in whichgpu("why", str(record), "count").out
     public = tmp_path / "anna.pub"
     public.write_text(shown[0]["pem"])
+    no_key = whichgpu("keys", "trust", workload, "--name", "anna")
+    assert (no_key.code, f"{workload} holds no public key" in no_key.err) == (2, True), no_key.err
     assert whichgpu("keys", "trust", str(public), "--name", "anna").code == 0
     monkeypatch.delenv("WHICHGPU_PASSPHRASE")
     audited = whichgpu("audit", str(record), "--format", "json")
@@ -127,3 +129,38 @@ def test_a_register_holds_lists_compares_and_checks(whichgpu: Whichgpu, workload
     assert (checked.code, "house-no-inference" in checked.out, name in checked.out) == (1, True, True), checked.err
     (policy / "house.yaml").write_text((policy / "house.yaml").read_text().replace("== inference", "== pretraining"))
     assert whichgpu("register", "check", str(record), "--rules", str(policy)).code == 0
+
+
+def test_a_register_is_asked_for_days_gpus_and_files_that_there_are(
+    whichgpu: Whichgpu, workload: str, tmp_path: Path
+) -> None:
+    absent = whichgpu("register", "verify", "--file", str(tmp_path / "mistyped.sqlite"))
+    assert (absent.code, absent.out) == (2, "")
+    assert "there is no register" in absent.err
+    whichgpu("recommend", workload, "--register")
+    kept = json.loads(whichgpu("register", "list", "--format", "json").out)
+    by_name = whichgpu(
+        "register", "list", "--gpu", kept[0]["summary"]["gpu"].removeprefix("nvidia-"), "--format", "json"
+    )
+    assert json.loads(by_name.out) == kept
+    for option, value, says in (
+        ("--since", "yesterday", "'yesterday' is no day"),
+        ("--until", "2026-13-01", "'2026-13-01' is no day"),
+        ("--gpu", "zorg", "no GPU is called 'zorg'"),
+        ("--meta", "ticket", "is not key=value"),
+    ):
+        ran = whichgpu("register", "list", option, value)
+        assert (ran.code, ran.out, says in ran.err) == (2, "", True), ran.err
+
+
+def test_a_record_without_a_name_is_refused_rather_than_not_kept(whichgpu: Whichgpu, workload: str) -> None:
+    ran = whichgpu("recommend", workload, "--save", "")
+    assert (ran.code, ran.out, "the name of the file is empty" in ran.err) == (2, "", True)
+
+
+def test_what_is_no_record_is_said_without_the_words_of_a_parser(whichgpu: Whichgpu, tmp_path: Path) -> None:
+    for content, says in (("", "it is empty"), ("task: inference\n", "it is no JSON from line 1, column 1 on")):
+        file = tmp_path / "w.yaml"
+        file.write_text(content)
+        ran = whichgpu("why", str(file))
+        assert (ran.code, says in ran.err) == (2, True), ran.err

@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
+from whichgpu.cli.render.cost import basis_sentence
 from whichgpu.cli.render.decision import decision_blocks
 from whichgpu.cli.render.markdown import to_markdown
 from whichgpu.cli.render.names import Names, fair_form
 from whichgpu.cli.render.plan import plan_sentence, summary_sentence
+from whichgpu.cli.render.procurement import flip_sentence
 from whichgpu.cli.render.screen import Screen
 from whichgpu.cli.render.text import to_text
 
@@ -54,7 +56,7 @@ def test_the_plan_comes_first_in_one_sentence(answered: dict[str, Any]) -> None:
         "Rent. At 25 % use the cards would pay for themselves after 58 months",
         "GMI Cloud guide: rent below 70 %. utilization_pct is 25 here, so it says rent.",
         "Further lines of the guides would apply if this were known: gpu_hours_total.",
-        "Owning would cost less if utilization_pct were above 62.5 instead of 25.",
+        "Owning would cost less if utilization_pct were above 62.5 % instead of 25 %.",
         "By rule rent-below-break-even; source: GMI Cloud guide, tco.",
         "For (interconnect, +4): A layer split over several GPUs",
         "rule nvlink-for-tensor-parallel; source: runpod/multi-gpu",
@@ -331,3 +333,26 @@ def test_the_summary_of_a_purchase_has_the_price_of_owning() -> None:
     plan["cost"] |= {"origin": "owned", "rented_usd_per_hour": 0.1}
     says = "In short: you have it already, but rent it; about $0.10 an hour, or $2.00 for running what you have."
     assert summary_sentence(plan, {"verdict": "rent"}) == says
+
+
+@pytest.mark.parametrize(
+    ("count", "says"),
+    [
+        (1, "You own this GPU: the cost is the power that running it takes. Rented from a GPU cloud (x) it would cost"),
+        (
+            2,
+            "You own these GPUs: the cost is the power that running them takes. Rented from a GPU cloud (x) they would",
+        ),
+    ],
+)
+def test_one_gpu_is_no_several(count: int, says: str) -> None:
+    offer = {"provider": "x", "provider_class": "neocloud"}
+    cost = {"origin": "owned", "rented_from": offer, "rented_usd_per_hour": 0.5}
+    assert basis_sentence({"count": count, "cost": cost, "offer": None}).startswith(says)
+
+
+def test_what_turns_the_verdict_is_said_with_its_unit() -> None:
+    flip = {"fact": "rent_quote_usd_h", "now": 0.96, "needed": 0.9112, "verdict": "rent"}
+    assert flip_sentence(flip, None) == "Renting would cost less if rent_quote_usd_h were below $0.91 instead of $0.96."
+    flip = {"fact": "utilization_pct", "now": 30.0, "needed": 41.234, "verdict": "own"}
+    assert flip_sentence(flip, None) == "Owning would cost less if utilization_pct were above 41.2 % instead of 30 %."

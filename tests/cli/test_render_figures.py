@@ -75,6 +75,18 @@ def test_durations(value: float, shown: str) -> None:
     assert figures.hours(value) == shown
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "shown"),
+    [
+        (297, 708, "12.4 to 29.5 days"),
+        (18.9, 109, "18.9 hours to 4.54 days"),
+        (3.71, 13.3, "3.71 hours to 13.3 hours"),
+    ],
+)
+def test_a_band_of_durations_has_no_brackets(low: float, high: float, shown: str) -> None:
+    assert figures.hours_band(low, high) == shown
+
+
 def test_values_in_words() -> None:
     assert figures.value_text(True) == "yes"
     assert figures.value_text(["a", False]) == "a, no"

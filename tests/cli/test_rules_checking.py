@@ -122,6 +122,13 @@ def test_mutants_that_survive_come_with_a_test(whichgpu: Whichgpu, house: Path) 
     assert (value["effects"]["score"], value["effects"]["survivors"][0]["what"]) == (0.0, "the reason of another rule")
 
 
+def test_mistakes_are_made_in_rules_that_there_are(whichgpu: Whichgpu, house: Path) -> None:
+    ran = whichgpu("rules", "mutate", "house-rul", "--least", "90", *alone(house))
+    assert (ran.code, ran.out) == (2, "")
+    assert "there is no rule 'house-rul'" in ran.err
+    assert "did you mean house-rule?" in ran.err
+
+
 def test_suggested_tests_are_written_and_the_rules_stay_as_they_are(whichgpu: Whichgpu, house: Path) -> None:
     ran = whichgpu("rules", "mutate", "--write", *alone(house))
     assert (ran.code, "tests written" in " ".join(ran.out.split())) == (0, True)

@@ -214,3 +214,15 @@ def test_doctor_lists_where_the_engines_differ(
     assert (entry["rule"], entry["facts"]) == ("no-fit", {"plan.fits": True})
     text = " ".join(whichgpu("doctor").out.split())
     assert "2026-11-20: durable-rules fired no-fit on 1 x t4 (plan.fits = True)" in text
+
+
+def test_a_layer_that_holds_nothing_is_no_layer(whichgpu: Whichgpu, tmp_path: Path) -> None:
+    empty, edition = tmp_path / "empty", tmp_path / "edition"
+    empty.mkdir()
+    (edition / "rulez").mkdir(parents=True)
+    (edition / "rulez" / "mine.yaml").write_text("[]\n")
+    for folder, fix in ((empty, "whichgpu rules new ID --in DIR"), (edition, "name a folder inside it: rulez")):
+        ran = whichgpu("recommend", "--set", "task=inference", "--rules", str(folder))
+        assert (ran.code, ran.out) == (2, "")
+        assert "there are no rules, facts, GPUs or prices in it" in ran.err
+        assert fix in ran.err

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,7 @@ def test_what_does_not_fit_exits_with_one(whichgpu: Whichgpu) -> None:
     ran = whichgpu("size", CHAT, "--gpu", "nvidia-rtx-3070")
     assert ran.code == 1
     assert "It does not fit. The job needs" in ran.out
+    assert "Estimated as if the job fitted, over all GPUs" in ran.out
 
 
 def test_text_and_markdown(whichgpu: Whichgpu) -> None:
@@ -50,6 +52,8 @@ def test_text_and_markdown(whichgpu: Whichgpu) -> None:
     assert text.splitlines()[2].startswith("It fits. The job needs")
     assert "GiB" in text
     assert "tokens per second" in text
+    assert "Estimated, over all GPUs" in text
+    assert not re.search(r"\(([^()]+) to \1\)", text)  # What is stated has no band.
     assert whichgpu("size", CHAT, "--gpu", "L40S", "--format", "markdown").out.startswith("# 1 x ")
 
 

@@ -51,12 +51,13 @@ def trade_off_sentence(entry: TradeOff, outcome: Outcome, vocabulary: Vocabulary
     ratios = [ratio_words(entry.cost_ratio, of_cost=True), ratio_words(entry.speed_ratio, of_cost=False)]
     if outcome.chosen is None:  # There is no answer that it could be compared with.
         pace = entry.plan.facts.get("plan.tokens_per_s")
-        ratios = [format_value(vocabulary.facts["plan.tokens_per_s"], pace)] if pace is not None else []
+        ratios = [format_value(vocabulary.facts["plan.tokens_per_s"], pace, digits=_DIGITS)] if pace is not None else []
     beside = ", ".join(words for words in ratios if words)
     after = f" {_AFTER[entry.kind]}" if entry.kind in _AFTER and (entry.fact is None or entry.value is not None) else ""
     return f"{_lead(entry, outcome, vocabulary)}: {plan}{price}{', ' if beside else ''}{beside}.{after}"
 
 
+_DIGITS = 3  # of a speed that is computed; more would say that it is known better
 _AFTER = {
     "precision": "Test first whether the quality suffices.",
     "offload": "The system needs memory for what the cards do not hold.",

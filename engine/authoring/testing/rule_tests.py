@@ -147,7 +147,8 @@ class Covered(Struct, frozen=True):
         """What no test shows, in words; "" where nothing is missing."""
         if self.both_ways:
             return ""
-        return f"{'always' if self.held else 'never'} {'is met' if self.what else 'fires'}"
+        always = "always" if self.held else "never"
+        return f"is {always} met" if self.what else f"{always} fires"
 
 
 class Coverage(Struct, frozen=True):

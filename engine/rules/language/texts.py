@@ -29,7 +29,7 @@ def format_value(fact: FactDef | None, value: Value | None, *, digits: int = SIG
         return "yes" if value else "no"
     if isinstance(value, str):
         return _choice(fact, value)
-    is_year = fact is not None and fact.name.endswith("_year")
+    is_year = fact is not None and fact.name.endswith("_year") and not fact.name.endswith("_per_year")
     return _with_unit(format_number(value, grouped=not is_year, digits=digits), value, fact.unit if fact else None)
 
 

@@ -86,6 +86,40 @@ def test_nothing_hangs_over_at_a_phone_s_width(page: Path) -> None:
     assert measured(page, css, over) == ""
 
 
+@pytest.fixture
+def fleet_page(whichgpu: Whichgpu, tmp_path: Path) -> Path:
+    jobs, out, page = tmp_path / "jobs.csv", tmp_path / "out", tmp_path / "fleet.html"
+    team = "the group for applied research in speech, sound and everything that can be heard"
+    jobs.write_text(f'id,team,task,model_name,gpu,gpus,h\n1,"{team}",inference,llama-3.1-8b,h100,1,700\n')
+    (tmp_path / "map.yaml").write_text(
+        "id: id\nteam: team\nfacts: {task: task, model_name: model_name}\n"
+        "then: {gpu: gpu, count: gpus, hours: {column: h, unit: h}}\n"
+    )
+    ran = whichgpu("fleet", str(jobs), "--map", str(tmp_path / "map.yaml"), "-o", str(out), "--processes", "1")
+    assert ran.code == 0, ran.err
+    assert whichgpu("fleet", "report", str(out), "-o", str(page)).code == 0
+    return page
+
+
+@pytest.mark.parametrize("which", ["page", "fleet_page"])
+def test_charts_fit_a_phone_and_their_words_stand_apart(which: str, request: pytest.FixtureRequest) -> None:
+    page = request.getfixturevalue(which)
+    css = "html { width: 360px; }"
+    wide = "[...document.querySelectorAll('svg')].filter(e => e.getBoundingClientRect().right > 361).length"
+    assert measured(page, css, wide) == "0"
+    # Of the words over a bar, and of words and the upright lines of the axis.
+    over = (
+        "(() => { const boxes = [...document.querySelectorAll('svg.chart')].flatMap(svg => {"
+        " const things = [...svg.querySelectorAll('text, line.axis')].map(e => [e, e.getBoundingClientRect()]);"
+        " return things.flatMap(([e, a], i) => things.slice(i + 1).filter(([f, b]) =>"
+        " (e.tagName == 'text' || f.tagName == 'text') && a.width >= 0 &&"
+        " a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 2 && b.top < a.bottom - 2)"
+        " .map(([f]) => e.textContent + ' / ' + f.textContent)); }); return boxes.join('|'); })()"
+    )
+    assert measured(page, css, over) == ""
+    assert measured(page, "", over) == ""
+
+
 def printed_pages(page: Path) -> int:
     paper = page.with_name("report.pdf")
     browse(page.parent, "--no-pdf-header-footer", f"--print-to-pdf={paper}", page.as_uri())

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from whichgpu.engine.advisor.advisor import Advisor
+from whichgpu.engine.advisor.size_answer import size_workload
 from whichgpu.engine.core.errors import InputError, Problem
 from whichgpu.engine.core.yaml import read_yaml, read_yaml_text
+
+
+MOMENT = datetime(2026, 11, 20, tzinfo=UTC)
 
 
 def problems(advisor: Advisor, raw: object, changes: tuple[str, ...] = ()) -> tuple[Problem, ...]:
@@ -85,6 +90,10 @@ def test_sizing_on_a_family_means_its_last_member(advisor: Advisor) -> None:
 def test_owned_gpus_keep_their_counts(advisor: Advisor) -> None:
     given = advisor.read({"gpus_owned": ["l40s:8", "T4"]}).given
     assert given["gpus_owned"] == ("nvidia-l40s:8", "nvidia-t4:1")
+    for written in ("rtx 4090", ["RTX 4090"], "rtx 4090 x 1", "geforce rtx 4090"):
+        assert advisor.read({"gpus_owned": written}).given["gpus_owned"] == ("nvidia-rtx-4090:1",), written
+    with pytest.raises(InputError, match="no GPU is called 'rtx 4091'\n  did you mean nvidia-rtx-4090"):
+        advisor.read({"gpus_owned": "rtx 4091"})
 
 
 def test_unknown_stays_unknown(advisor: Advisor) -> None:
@@ -319,3 +328,19 @@ def test_a_model_goes_by_its_id_and_what_was_written_is_kept(advisor: Advisor, w
 def test_an_id_an_unknown_name_and_one_that_tells_more_stay(advisor: Advisor, written: str) -> None:
     read = advisor.read({"task": "inference", "model_name": written})
     assert (read.given["model_name"], read.as_written) == (written, {})
+
+
+def test_what_a_look_up_finds_wrong_says_where_it_stands(advisor: Advisor) -> None:
+    text = "task: inference\nmodel_name: zorglub-9000\n"
+    workload = advisor.read(read_yaml_text(text, "w.yaml", error=InputError))
+    with pytest.raises(InputError, match=r"^w\.yaml:2:13: no model is called 'zorglub-9000'"):
+        advisor.decide(workload, decided_at=MOMENT)
+    with pytest.raises(InputError, match=r"^w\.yaml:2:13: no model"):
+        size_workload(advisor, workload, gpu="nvidia-l4", count=1)
+    with pytest.raises(InputError, match=r"^no model is called 'x9'"):  # It is in no file.
+        advisor.choose(advisor.read({"task": "inference", "model_name": "x9"}))
+
+
+def test_the_model_most_like_the_word_is_named_first(advisor: Advisor) -> None:
+    with pytest.raises(InputError, match=r"did you mean llama-3\.1-8b or"):
+        advisor.choose(advisor.read({"task": "inference", "model_name": "llama-3.1-8"}))

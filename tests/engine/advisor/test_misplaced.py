@@ -85,8 +85,10 @@ def test_of_a_model_that_nobody_knows_only_what_is_near_is_named(advisor: Adviso
 
 
 def test_another_currency_is_turned_into_dollars(advisor: Advisor) -> None:
-    for written in ("5000 EUR", "€5k", "5k eur"):
-        assert "in US dollars" in (problem_of(advisor, "budget_usd_per_month", written).fix or "")
+    for written in ("5000 EUR", "€5k", "5k eur", "5000 euro a month", "5000€", "EUR 5000"):
+        problem = problem_of(advisor, "budget_usd_per_month", written)
+        assert (problem.code, (problem.fix or "").split(",")[0]) == ("other-currency", "write 5"), written
+    assert "¥" in problem_of(advisor, "budget_usd_per_month", "¥5000").message
     assert "in US dollars" not in (problem_of(advisor, "budget_usd_per_month", "5000 apples").fix or "")
 
 

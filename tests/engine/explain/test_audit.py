@@ -13,6 +13,7 @@ import pytest
 from whichgpu import Advisor, load_advisor
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.explain.auditing import (
+    _loose,
     audit,
     check_authentic,
     check_complete,
@@ -180,3 +181,7 @@ def test_a_decision_survives_the_way_to_disk(decided: Decided) -> None:
     saved = from_disk(copy.deepcopy(decision))
     assert json.loads(make_record(decision).to_json())["decision"] == saved.decision
     assert check_authentic(saved).holds is None
+
+
+def test_one_loose_end_is_counted_as_one() -> None:
+    assert [_loose(ends) for ends in (1, 2, 1500)] == ["1 loose end", "2 loose ends", "1,500 loose ends"]

@@ -10,7 +10,7 @@ from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.explain.derivation import Phrases
 from whichgpu.engine.explain.fact_changes import FactChange, between, probes, read_back, with_changes
 from whichgpu.engine.explain.influencing_facts import influencing_facts
-from whichgpu.engine.explain.nearest import REACHED, Nearest
+from whichgpu.engine.explain.nearest import REACHED, Nearest, _sorted
 from whichgpu.engine.explain.what_if import OutOfDecisionsError, WhatIfSearch
 from whichgpu.engine.explain.whynot import WhyNot, why_not
 from whichgpu.engine.plans import NOT_AVAILABLE
@@ -53,6 +53,17 @@ def test_every_nearest_change_does_what_it_claims(decided: Decided, advisor: Adv
     for nearest in (*found.search.wins, *found.search.fits):
         assert holds(nearest, found.gpus, decision, advisor), nearest
         assert {change.fact for change in nearest.changes} <= set(found.search.facts)
+
+
+def test_of_values_changed_the_same_way_the_nearest_is_named() -> None:
+    def nearest(*changes: FactChange) -> Nearest:
+        return Nearest("wins", changes, "nvidia-l4x1", "nvidia-l4x1")
+
+    yes = FactChange("interruptible", None, True)
+    near, far = FactChange("latency_slo_ms", 4000.0, 2145.5), FactChange("latency_slo_ms", 4000.0, 2124.26)
+    other = FactChange("latency_slo_ms", 4000.0, 9000.0)
+    kept = _sorted([nearest(yes, far), nearest(yes, near), nearest(yes, other), nearest(yes)])
+    assert [each.changes for each in kept] == [(yes,), (yes, near), (yes, other)]
 
 
 def test_some_changes_are_found(advisor: Advisor, decide: Callable[..., dict[str, Any]]) -> None:

@@ -91,7 +91,31 @@ def test_what_is_no_register_is_an_input_error(unsigned: str, tmp_path: Path) ->
     file.write_text("task: inference, and long enough to be no SQLite file at all\n" * 40)
     with pytest.raises(InputError, match="cannot be used"):
         add(file, record_for(unsigned, "T-1"))
-    with pytest.raises(InputError, match="no decision"):
+    with pytest.raises(InputError, match="there is no register"):
         Register(tmp_path / "r.sqlite").record_text("D-1")
     with pytest.raises(InputError, match="self-contained"):
         Register(tmp_path / "r.sqlite").add({"format": "whichgpu.record/1"}, {}, NOW)
+
+
+def test_a_register_that_is_not_there_is_not_read_as_an_empty_one(tmp_path: Path) -> None:
+    store = Register(tmp_path / "mistyped.sqlite")
+    for reading in (store.faults, store.entries, lambda: store.record_text("D-1")):
+        with pytest.raises(InputError, match=r"there is no register .*mistyped\.sqlite"):
+            reading()
+    assert not store.file.exists()
+
+
+def test_only_its_owner_may_read_a_register(unsigned: str, tmp_path: Path) -> None:
+    file = tmp_path / "register.sqlite"
+    add(file, record_for(unsigned, "T-1"))
+    assert file.stat().st_mode & 0o077 == 0
+
+
+def test_what_is_no_single_decision_is_said_in_a_sentence(unsigned: str, tmp_path: Path) -> None:
+    file = tmp_path / "register.sqlite"
+    add(file, record_for(unsigned, "T-1"))
+    add(file, record_for(unsigned, "T-2"))
+    with pytest.raises(InputError, match="2 decisions of the register begin with 'D-'"):
+        Register(file).record_text("D-")
+    with pytest.raises(InputError, match="no decision of the register begins with 'X'"):
+        Register(file).record_text("X")

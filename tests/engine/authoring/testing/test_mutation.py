@@ -176,7 +176,7 @@ def test_a_rule_without_tests_has_no_suggestion(load: Load, vocabulary: Vocabula
 def test_coverage_says_what_no_test_shows(load: Load, vocabulary: Vocabulary) -> None:
     text = rule(["training", "num_models > 8"], GOOD.replace("    - near_miss: {training: no}\n", ""))
     found = coverage_of_tests(load(text), facts_for)
-    assert [(gap.what, gap.missing) for gap in found.gaps] == [("training", "always is met")]
+    assert [(gap.what, gap.missing) for gap in found.gaps] == [("training", "is always met")]
     assert found.to_dict()["rules"] == {"total": 1, "both_ways": 1}
     assert found.to_dict()["conditions"] == {"total": 2, "both_ways": 1}
     assert found.to_dict()["gaps"][0]["line"] == 5
@@ -184,7 +184,7 @@ def test_coverage_says_what_no_test_shows(load: Load, vocabulary: Vocabulary) ->
 
 def test_coverage_of_tests_that_never_fire_or_cannot_be_resolved(load: Load, vocabulary: Vocabulary) -> None:
     never = coverage_of_tests(load(rule(["training"], "    - {given: {training: no}, fires: no}\n")), facts_for)
-    assert [(gap.what, gap.missing) for gap in never.gaps] == [("", "never fires"), ("training", "never is met")]
+    assert [(gap.what, gap.missing) for gap in never.gaps] == [("", "never fires"), ("training", "is never met")]
     unconditional = coverage_of_tests(
         load(
             rule(["training"], "    - {given: {}, fires: yes}\n").replace("  when:\n    - training\n", "  when: []\n")

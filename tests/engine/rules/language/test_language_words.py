@@ -5,6 +5,7 @@ import math
 
 import pytest
 
+from whichgpu import Advisor
 from whichgpu.engine.core.errors import InputError, RulebookError
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.core.yaml import MappingNode, Node, SequenceNode, find, read_yaml_text
@@ -288,3 +289,7 @@ def test_out_of_scope_columns_are_placed(vocabulary: Vocabulary):
     assert isinstance(node, SequenceNode)
     with pytest.raises(RulebookError, match=r"t\.yaml:1:3"):
         parse_cell(node.items[0], fact, vocabulary)
+
+
+def test_so_many_per_year_is_no_year(advisor: Advisor):
+    assert format_value(advisor.vocabulary.facts["gpu_hours_per_year"], 26300.0) == "26,300 hours"
