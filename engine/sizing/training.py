@@ -74,7 +74,7 @@ def training_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
             np.minimum(end_params, shape.embedding) / tensor,
             shape.largest_layer / tensor,
             (layer_params + end_params) / tensor,
-            shape.layer_params / tensor,
+            _gathered_layer(job, shape, rows),
             end_params / tensor,
             shape.hidden,
         )
@@ -180,6 +180,15 @@ def _on_rank(job: Job, shape: Shape, rows: Rows, layer_params: Any, end_params: 
     return np.where(rows.sharded("zero3", "fsdp"), whole, whole - routed / tensor + routed / spread)
 
 
+def _gathered_layer(job: Job, shape: Shape, rows: Rows) -> Any:
+    """Parameters of a layer that FSDP gathers: experts that a job spreads over its ranks stay where they are."""
+    whole = shape.layer_params / rows.tensor
+    if not job.expert_parallel or not shape.expert_params:
+        return whole
+    routed = shape.layer_params * min(1.0, shape.expert_params / shape.body)
+    return whole - routed / rows.tensor + routed / expert_spread(job, shape, rows)
+
+
 def expert_spread(job: Job, shape: Shape, rows: Rows) -> Any:
     """GPUs over which the routed experts of a layer are spread."""
     wanted = job.expert_parallel or np.where((rows.pipeline > 1) | splits_models(job), shape.experts, 1)
@@ -198,7 +207,7 @@ def _frozen(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> None
     body = layer_bytes(job, shape, replace(weight, body=weight.body - weight.scales), 1)
     scales = layer_params * (whole_body - body) / tensor / 1e9
     frozen = (layer_params * body + end_params * ends) / tensor / 1e9
-    layer, root = shape.layer_params * body / tensor / 1e9, end_params * ends / tensor / 1e9
+    layer, root = _gathered_layer(job, shape, rows) * body / 1e9, end_params * ends / tensor / 1e9
     # FSDP fetches the next layer while one runs, and keeps what is in no layer together all the time. Shards that wait
     # in host memory come before they are joined, through a stream whose blocks the others do not use.
     fetches, fetched = rows.sharded("fsdp"), 2.0 * layer + root
@@ -215,7 +224,7 @@ def _frozen(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> None
     waits = job.cpu_offload & ~weights_stay(job, rows)
     frozen = np.where(waits, np.minimum(frozen, few), frozen / over)
     on_rank = (layer_params + end_params) / tensor / 1e9
-    inputs = (shape.layer_params / tensor / 1e9, weight.body, end_params / tensor / 1e9)
+    inputs = (_gathered_layer(job, shape, rows) / 1e9, weight.body, end_params / tensor / 1e9)
     parts.append(PartColumn(LIVE_LAYER, np.where(spread, gathered, 0.0), inputs, spread))
     parts.append(PartColumn(FROZEN, frozen + scales, (on_rank, job.weight_precision, over, weight.scales)))
     defaults = sizing_constants().training.frameworks.get(job.framework or "")
