@@ -243,6 +243,9 @@ class Vision(FrozenModel):
     detection_px: Constant
     attended_bytes: Constant
     attended_ratio: Constant
+    matched_bytes: Constant  # of a place that a detector answers for, while answers are matched to what is there
+    matched_class_bytes: Constant  # the same for each class
+    matched_classes: Constant
     parts: Parts
 
 

@@ -404,3 +404,17 @@ def test_a_detector_of_a_traced_family_keeps_what_the_family_does():
     other = vision("net", 0.02, 51.0, 640, "detection")
     ratio = [estimate(replace(other, id=name), **facts).breakdown["activations"] for name in ("yolov9c", "net")]
     assert ratio[0] / ratio[1] == pytest.approx(3.85 / 2.5)
+
+
+def test_a_detector_that_matches_its_answers_holds_them_beside_its_maps():
+    facts = {"task": "full_finetuning", "model_family": "vision", "batch_size_per_gpu": 16, "image_px": 640}
+    facts["image_short_px"] = 640
+    spec = vision("net", 0.0112, 14.3, 640, "detection")
+
+    def matched(name: str, **more: object) -> float:
+        return estimate(replace(spec, id=name), **facts, **more).breakdown.get("logits", 0.0)
+
+    assert matched("yolov8s") == pytest.approx(16 * 8400 * (512 + 27 * 80) / 1e9)
+    assert matched("yolov8s", classes=1) == pytest.approx(16 * 8400 * 539 / 1e9)
+    assert matched("yolov10s") == pytest.approx(2 * matched("yolo11s"))
+    assert matched("yolov5s") == matched("yolov7") == matched("yolos-tiny") == 0.0
