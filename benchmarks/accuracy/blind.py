@@ -193,6 +193,26 @@ committed and run once in the same way: **first** is what came out then (`docs/d
 """,
     ),
     Check(
+        "blind_runs_8.jsonl",
+        {
+            "LLM inference, B": 10.7,
+            "diffusion, inference, A": 1.7,
+            "diffusion, inference, B": 20.6,
+            "full training, A": 28.0,
+            "vision, inference, B": 52.4,
+            "vision, training, A": 6.5,
+            "vision, training, B": 26.8,
+            "all": 14.8,
+        },
+        94.4,
+        53.1,
+        """73 rows of 41 sources that stand in none of the other files, common jobs and almost two thirds of them runs
+that ran out of memory or fitted (`data/blind_runs_8.jsonl`), gathered, committed and run once in the same way
+(`docs/decisions/0165`). **Now** is after mechanisms were mended that they showed (0166), so that **none of it is blind
+any more**. No row was changed, and no band rests on them.
+""",
+    ),
+    Check(
         "own_runs.jsonl",
         {
             "LLM inference, A": 8.5,

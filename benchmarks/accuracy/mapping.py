@@ -48,6 +48,7 @@ _ENGINES = (
     ("sglang/vllm", "vllm"),
     ("sglang", "sglang"),
     ("vllm", "vllm"),
+    ("text-generation-inference", "tgi"),
     ("llama.cpp", "llama.cpp"),
     ("diffusers", "diffusers"),
     ("transformers", "transformers"),
@@ -60,6 +61,8 @@ _ENGINES = (
     ("infinity", "other"),
     ("cuda graphs", "other"),
 )
+#: The release of software that serves language models, as a source writes it.
+_RELEASE = re.compile(r"(?:vLLM|transformers|SGLang|text-generation-inference)\s*~?(\d+\.\d+(?:\.\d+)?)")
 
 
 def line_of(row: Row) -> Line:
@@ -129,8 +132,9 @@ def _serving(facts: dict[str, Any]) -> Line:
     most = re.search(r"\bbatch <= (\d+)", str(facts.get("task_detail")))
     if batch or most:
         line["concurrency"] = batch or int(most.group(1))  # type: ignore[union-attr]
-    if facts.get("flash_attention") is not None:
-        line["flash_attention"] = facts["flash_attention"]
+    for name in ("flash_attention", "pytorch_version"):
+        if facts.get(name) is not None:
+            line[name] = facts[name]
     beams = re.search(r"\bbeam(?: size)? (\d+)", str(facts.get("task_detail")))
     if beams:
         line["beams"] = int(beams.group(1))
@@ -138,7 +142,7 @@ def _serving(facts: dict[str, Any]) -> Line:
     engine = next((engine for word, engine in _ENGINES if word in software.lower()), None)
     if engine:
         line["serving_engine"] = engine
-        version = re.search(r"(?:vLLM|transformers|SGLang)\s*~?(\d+\.\d+(?:\.\d+)?)", software)
+        version = _RELEASE.search(software)
         if version:
             line["serving_engine_version"] = version.group(1)
     if "autoawq" in software.lower():

@@ -15,6 +15,7 @@ _CARDS = {
     ("NVIDIA A100", 80): "nvidia-a100-80gb-sxm",
     ("NVIDIA H100", 80): "nvidia-h100-80gb-sxm",
     ("NVIDIA H100", None): "nvidia-h100-80gb-sxm",
+    ("NVIDIA RTX 3080", 10): "nvidia-rtx-3080-10gb",
     ("NVIDIA H200", 141): "nvidia-h200-sxm",
     ("NVIDIA H200", None): "nvidia-h200-sxm",
     ("NVIDIA H800", 80): "nvidia-h100-80gb-sxm",

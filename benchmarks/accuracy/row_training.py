@@ -21,6 +21,7 @@ _FRAMEWORKS = (
     ("internevo", "internevo"),
     # verl over Megatron splits and shards as Megatron does.
     ("megatron", "megatron"),
+    ("automodel", "nemo-automodel"),
     ("nemo", "nemo"),
     ("deepspeed", "deepspeed"),
     ("verl", "verl"),

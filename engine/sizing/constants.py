@@ -51,6 +51,7 @@ class EngineReserve(FrozenModel):
     activation_gib: float = 0.0  # at the usual chunk of prompt tokens, where no step tells
     step: EngineStep | None = None
     whole_prompts_to: int | None = None  # prompts up to so many tokens pass in one piece, whose peak is kept free
+    answers_prompts: bool = False  # the head answers every token of a prompt while the engine tries its largest step
     activation_moe_gib: float | None = None
     outside_gib: float
     outside_split_gib: float
@@ -156,6 +157,7 @@ class Denoiser(FrozenModel):
     kept: KeptByDenoiser
     checkpointed: float | None = None  # of a UNet: bytes for each pixel under full checkpointing
     scores: float = 0.0  # of a UNet: attention's scores for each pixel and pixel of the picture
+    scores_at_once: float = 0.0  # the same of the block that has most of them
     blocks: int = 0  # of a UNet: of attention and of convolutions, one after the other
     decodes_wide: bool = False  # its autoencoder overflows in fp16, so that pipelines decode in 32 bits
 
@@ -181,6 +183,9 @@ class Diffusion(FrozenModel):
     t5_wide_share: Constant
     t5_least_b: Constant
     vae_bytes_per_pixel: Constant
+    vae_bytes_per_pixel_wide: Constant  # where it decodes in 32 bits
+    score_bytes: Constant  # of attention that is not fused, while pictures are made
+    pictures_at_once: Constant  # frames of a clip that an autoencoder of pictures decodes together
     clip_decoders: dict[str, HeldByDecoder]
     infer_elements_per_hidden: Constant
     kept: KeptByDenoiser
@@ -238,6 +243,9 @@ class Vision(FrozenModel):
     detection_px: Constant
     attended_bytes: Constant
     attended_ratio: Constant
+    matched_bytes: Constant  # of a place that a detector answers for, while answers are matched to what is there
+    matched_class_bytes: Constant  # the same for each class
+    matched_classes: Constant
     parts: Parts
 
 

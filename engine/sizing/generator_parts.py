@@ -15,6 +15,8 @@ from whichgpu.engine.sizing.job import Job
 
 #: Parts of one architecture are as large to this share, where nothing else tells them apart.
 SAME_SIZE = 0.01
+#: Further trained, but of one release.
+_SAME_WEIGHTS = 0.001
 #: Of the same dimensions, one may hold two of another (experts by noise), or further blocks.
 _SAME_DIMENSIONS = math.log(2.1)
 
@@ -43,6 +45,28 @@ def latent_space(model: ModelSpec) -> tuple[int, int, int] | None:
     """Channels, and the pixels of an edge and frames that become one place."""
     latent = model.latent
     return (latent.channels, latent.spatial, latent.temporal) if latent is not None else None
+
+
+def decodes_wide(job: Job, denoiser_b: float) -> bool:
+    """Whether pictures are decoded in 32 bits: with all parts in them, or where the autoencoder overflows in fp16."""
+    if job.weight_precision in {"fp32", "bf16"} or job.model is None:
+        return job.weight_precision == "fp32"
+    traced = traced_denoiser(job.model, denoiser_b)
+    # Kolors has SDXL's denoiser, a little wider, and an autoencoder that does not overflow.
+    return traced is not None and traced.decodes_wide and abs(denoiser_b / traced.params_b - 1.0) < _SAME_WEIGHTS
+
+
+def frames_at_once(job: Job) -> float:
+    """Frames of a clip that are decoded together where its decoder was not traced as a whole.
+
+    An autoencoder of pictures takes as many frames as its pipeline gives it at a time; one of clips decodes a frame of
+    its latent space, of which half the frames are at full size together.
+    """
+    known = sizing_constants().diffusion
+    space = latent_space(job.model) if job.model is not None else None
+    if space is not None and space[2] == 1:
+        return 1.0 if job.sliced_decoding else min(float(job.frames), known.pictures_at_once.value)
+    return known.frames_per_latent.value / 2.0
 
 
 def decoded_bytes(job: Job, vae_b: float, batch: Any) -> Any:

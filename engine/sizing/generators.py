@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from whichgpu.engine.sizing.constants import Denoiser, sizing_constants
-from whichgpu.engine.sizing.generator_parts import decoded_bytes, traced_denoiser
+from whichgpu.engine.sizing.generator_parts import decoded_bytes, decodes_wide, frames_at_once, traced_denoiser
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
 from whichgpu.engine.sizing.replicas import replica_buckets
@@ -38,7 +38,8 @@ _FROZEN_BESIDE = TermKind(
 )
 _INFER = TermKind(
     "activations",
-    "batch x (larger of tokens x 12 x width x 2 bytes in the denoiser, pixels x 2,560 bytes in the autoencoder)",
+    "batch x (larger of tokens x 12 x width x 2 bytes in the denoiser, with 16 bytes a score where a UNet does not fuse"
+    " attention, and pixels x 2,560 bytes in the autoencoder, 4,096 where it decodes in 32 bits)",
     ("batch", "tokens", "width", "image_px", "frames"),
     "maps of the last decoder block by count; HunyuanVideo 720p x 129 frames within 5 %",
 )
@@ -148,16 +149,19 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     denoiser = generator.denoiser_b * weight / (rows.tensor * rows.pipeline)
     # Prompts that were encoded before, or are encoded elsewhere, need no encoders here.
     text = 0.0 if job.encoders_cached else generator.text_b * text_bytes
-    vae, checker = generator.vae_b * 2.0, generator.checker_b * max(2.0, min(weight, 4.0))
+    wide = decodes_wide(job, generator.denoiser_b)
+    vae, checker = generator.vae_b * (4.0 if wide else 2.0), generator.checker_b * max(2.0, min(weight, 4.0))
     batch = ceiling(rows.batch, rows.data)
     tokens = tokens_of(job, generator)
     pixels = _pixels(job)
     whole = decoded_bytes(job, generator.vae_b, batch)
-    decoded = pixels * (known.frames_per_latent.value / 2.0 if job.family == "diffusion_video" else 1.0)
+    decoded = pixels * (frames_at_once(job) if job.family == "diffusion_video" else 1.0)
+    each = known.vae_bytes_per_pixel_wide.value if wide else known.vae_bytes_per_pixel.value
     element = max(2.0, min(weight, 4.0))
     in_denoiser = batch * tokens * known.infer_elements_per_hidden.value * generator.width * element / 1e9
+    in_denoiser = in_denoiser + batch * _scores_gb(job, generator, element)
     # Requests that wait for the GPU share its weights; their maps are alive together.
-    in_decoder = np.where(job.sliced_decoding, 1, batch) * decoded * known.vae_bytes_per_pixel.value / 1e9
+    in_decoder = np.where(job.sliced_decoding, 1, batch) * decoded * each / 1e9
     in_decoder = in_decoder if whole is None else pixels * whole / 1e9
     if job.cpu_offload:
         denoiser = denoiser * _resident_share(job, generator)
@@ -184,6 +188,15 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
         band_reason="slicing, tiling and the order of the steps change what is alive together",
         method="architecture" if job.model is not None else "rule of thumb",
     )
+
+
+def _scores_gb(job: Job, generator: Generator, element: float) -> float:
+    """Scores of a picture in the block of a UNet that has most of them, where attention is not fused, in GB."""
+    if job.flash_attention or generator.traced is None:
+        return 0.0
+    narrow = job.engine_stated and job.engine == "diffusers" and element < 4.0
+    each = sizing_constants().diffusion.score_bytes.value * (0.5 if narrow else 1.0)
+    return generator.traced.scores_at_once * _pixels(job) ** 2 * each / 1e9
 
 
 def _resident_share(job: Job, generator: Generator) -> float:

@@ -52,6 +52,17 @@ _TRACED = TermKind(
     ("images", "network", "pixels", "kept_per_pixel"),
     "the network as modules, traced without a GPU (benchmarks/lab: yolos.py, classifiers.py)",
 )
+_MATCHED = TermKind(
+    "logits",
+    "images x places of three levels (21 / 1,024 of the pixels) x (512 + 27 x classes) bytes, twice with two heads",
+    ("images", "pixels", "classes", "heads"),
+    "counted in ultralytics' loss and its assignment of labels; see knowledge/sizing.yaml, vision",
+)
+#: Detectors whose answers are matched by their own scores (task-aligned assignment), and those with a second head.
+_MATCHING = re.compile(r"yolov?(6|8|9|10|11|12|26)(?!\d)")
+_TWO_HEADS = frozenset(("10", "26"))
+#: Answers at an eighth, a sixteenth and a thirty-second of the size.
+_PLACES = 21.0 / 1024.0
 _ATTENDED = TermKind(
     "activations",
     "images x tokens x 34 bytes x width x layers; tokens are GMAC / parameters",
@@ -216,6 +227,7 @@ def _training(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
         workspace, released = trained_states(job, block, rows, parts)
     activation = _training_activation(job, params_b, rows.batch)
     parts.append(activation)
+    parts += _matched(job, rows.batch)
     parts.append(step_part(workspace, overlap_gradients(job, params, released, activation.gb, rows, parts)))
     # Where it is assumed that activations are recomputed, a sixteenth of what would be kept without is allowed for.
     plain = replace(job, checkpointing="none")
@@ -227,6 +239,20 @@ def _training(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
     soft = activation.gb
     less_gb = 0.5 * soft if found is not None and found.dense and not job.image_short_px else 0.0
     return finished(job, parts, rows, known=known, soft=soft, open_gb=open_gb, less_gb=less_gb)
+
+
+def _matched(job: Job, images: Ints) -> list[PartColumn]:
+    """What a detector's loss holds beside all maps while answers are matched to what is in the pictures."""
+    found = _MATCHING.match(job.model.id) if job.model is not None and job.model.kind == "detection" else None
+    if found is None:
+        return []
+    vision = sizing_constants().vision
+    classes = job.classes or round(vision.matched_classes.value)
+    heads = 2 if found.group(1) in _TWO_HEADS else 1
+    each = vision.matched_bytes.value + vision.matched_class_bytes.value * classes
+    pixels = _largest_pixels(job)
+    value = images * pixels * _PLACES * each * heads / 1e9
+    return [PartColumn(_MATCHED, value, (images, pixels, classes, heads))]
 
 
 def _copies(job: Job, maps: FeatureMaps) -> float:

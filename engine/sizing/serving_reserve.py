@@ -32,6 +32,11 @@ def _kept_by(reserve: EngineReserve, job: Job, shape: Shape, rows: Rows) -> Any:
         free = kept * GIB * np.where(rows.pipeline > 1, PIPELINE_SHARE, 1.0)
     if reserve.whole_prompts_to is not None and job.context_tokens <= reserve.whole_prompts_to:
         free = np.maximum(free, _passing_gb(job.context_tokens, shape, rows))
+    if reserve.answers_prompts and reserve.step is not None:
+        # Answers in 16 bits: those of a rank, and of all ranks beside them where they are put together.
+        words = shape.vocab * (1.0 / rows.tensor + (rows.tensor > 1))
+        tokens = max(reserve.step.tokens, job.input_tokens)
+        free = np.maximum(free, tokens * (2.0 * words + 2.0 * shape.hidden) / 1e9)
     return free
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from whichgpu.engine.core import TURNED, Pick
-from whichgpu.engine.sizing.generator_parts import SAME_SIZE, latent_space, nearest, traced_denoiser
+from whichgpu.engine.sizing.generator_parts import SAME_SIZE, decodes_wide, latent_space, nearest
 from whichgpu.engine.sizing.generators import generator_of
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
@@ -69,7 +69,7 @@ def encoding_s(job: Job, table: GpuTable, which: Ints, passes: Any, pick: Pick) 
 def decoding_s(job: Job, table: GpuTable, pixels: Any, frames: int, pick: Pick) -> Floats:
     """Seconds in which each GPU decodes one picture or clip: products, then what passes memory between them."""
     decoder = decoder_of(job)
-    wide = job.weight_precision == "fp32" or _decodes_wide(job)
+    wide = decodes_wide(job, generator_of(job).denoiser_b)
     peaks = table.peaks(serving_precisions("fp32" if wide else "bf16"))
     constants = speed_constants()
     known = constants.diffusion
@@ -79,14 +79,6 @@ def decoding_s(job: Job, table: GpuTable, pixels: Any, frames: int, pick: Pick) 
     passing = (2.0 if wide else 1.0) * decoder.bytes / table.bandwidth_in_reach(pick)
     found: Floats = frames * pixels * (products + passing)
     return found
-
-
-def _decodes_wide(job: Job) -> bool:
-    """Whether pipelines decode in 32 bits, although the denoiser has fewer."""
-    if job.model is None or job.weight_precision == "bf16":
-        return False
-    traced = traced_denoiser(job.model, generator_of(job).denoiser_b)
-    return traced is not None and traced.decodes_wide
 
 
 def decoder_of(job: Job) -> Decoder:

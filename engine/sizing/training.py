@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.encoders import kept_gb, learns_encoders
+from whichgpu.engine.sizing.experts import expert_spread, gathered_layer
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.learning import activations_gb, forward_gb, in_pipeline, logits_gb
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn
@@ -17,7 +18,7 @@ from whichgpu.engine.sizing.replicas import cast_weights, replica_buckets
 from whichgpu.engine.sizing.rows import Rows
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.sharing import stage_params
-from whichgpu.engine.sizing.states import shards, splits_models, state_bytes, weights_stay
+from whichgpu.engine.sizing.states import shards, state_bytes, weights_stay
 from whichgpu.engine.sizing.training_adapters import append_adapters, append_frozen_base, bytes_of_an_adapter
 from whichgpu.engine.sizing.training_band import finished
 from whichgpu.engine.sizing.training_terms import (
@@ -66,7 +67,7 @@ def training_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
             np.minimum(end_params, shape.embedding) / tensor,
             shape.largest_layer / tensor,
             (layer_params + end_params) / tensor,
-            shape.layer_params / tensor,
+            gathered_layer(job, shape, rows),
             end_params / tensor,
             shape.hidden,
         )
@@ -170,12 +171,6 @@ def _on_rank(job: Job, shape: Shape, rows: Rows, layer_params: Any, end_params: 
     routed = layer_params * min(1.0, shape.expert_params / shape.body)
     spread = expert_spread(job, shape, rows)
     return np.where(rows.sharded("zero3", "fsdp"), whole, whole - routed / tensor + routed / spread)
-
-
-def expert_spread(job: Job, shape: Shape, rows: Rows) -> Any:
-    """GPUs over which the routed experts of a layer are spread."""
-    wanted = job.expert_parallel or np.where((rows.pipeline > 1) | splits_models(job), shape.experts, 1)
-    return np.maximum(rows.tensor, np.minimum(np.minimum(wanted, rows.tensor * rows.data), max(1, shape.experts)))
 
 
 def trained_states(job: Job, block: Block, rows: Rows, parts: list[PartColumn]) -> tuple[Any, Any]:

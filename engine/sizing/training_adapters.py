@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.encoders import learns_encoders
+from whichgpu.engine.sizing.experts import gathered_layer
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layers import wide_ends
 from whichgpu.engine.sizing.learning import adapter_params
@@ -43,7 +44,7 @@ def append_frozen_base(job: Job, shape: Shape, rows: Rows, parts: list[PartColum
     body = layer_bytes(job, shape, replace(weight, body=weight.body - weight.scales), 1)
     scales = layer_params * (whole_body - body) / tensor / 1e9
     frozen = (layer_params * body + end_params * ends) / tensor / 1e9
-    layer, root = shape.layer_params * body / tensor / 1e9, end_params * ends / tensor / 1e9
+    layer, root = gathered_layer(job, shape, rows) * body / 1e9, end_params * ends / tensor / 1e9
     # FSDP fetches the next layer while one runs, and keeps what is in no layer together all the time. Shards that wait
     # in host memory come before they are joined, through a stream whose blocks the others do not use.
     fetches, fetched = rows.sharded("fsdp"), 2.0 * layer + root
@@ -60,7 +61,7 @@ def append_frozen_base(job: Job, shape: Shape, rows: Rows, parts: list[PartColum
     waits = job.cpu_offload & ~weights_stay(job, rows)
     frozen = np.where(waits, np.minimum(frozen, few), frozen / over)
     on_rank = (layer_params + end_params) / tensor / 1e9
-    inputs = (shape.layer_params / tensor / 1e9, weight.body, end_params / tensor / 1e9)
+    inputs = (gathered_layer(job, shape, rows) / 1e9, weight.body, end_params / tensor / 1e9)
     parts.append(PartColumn(LIVE_LAYER, np.where(spread, gathered, 0.0), inputs, spread))
     parts.append(PartColumn(FROZEN, frozen + scales, (on_rank, job.weight_precision, over, weight.scales)))
     defaults = sizing_constants().training.frameworks.get(job.framework or "")

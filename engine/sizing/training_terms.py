@@ -80,7 +80,7 @@ ROLLOUT = TermKind(
 LIVE_LAYER = TermKind(
     "gathered_layer",
     "under ZeRO-3 the parameters that stay gathered and the gradients of a layer x bytes; under FSDP two layers, the"
-    " gradients of one as they are and as they are sent, and embedding and head",
+    " gradients of one as they are and as they are sent, without the experts of other ranks, and embedding and head",
     ("parameters_b", "bytes_per_parameter", "embedding_and_head_b"),
     "DeepSpeed runtime/zero/partitioned_param_coordinator.py; PyTorch FSDP documentation, BackwardPrefetch",
 )

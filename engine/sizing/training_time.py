@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from whichgpu.engine.core import TURNED, Pick, as_number
 from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.experts import expert_spread
 from whichgpu.engine.sizing.gpu_table import GpuTable, Peaks
 from whichgpu.engine.sizing.host_traffic import offloaded_s
 from whichgpu.engine.sizing.job import Job
@@ -22,7 +23,6 @@ from whichgpu.engine.sizing.speed_kernels import starting_s, with_starts
 from whichgpu.engine.sizing.speed_links import Split, all_reduce_s
 from whichgpu.engine.sizing.speed_peaks import training_precisions
 from whichgpu.engine.sizing.states import splits_models
-from whichgpu.engine.sizing.training import expert_spread
 from whichgpu.engine.sizing.training_exchange import Learning, between_exchanges, data_exchange_s, unhidden_s
 
 

@@ -111,3 +111,11 @@ def test_a_pipeline_in_32_bits_reads_prompts_in_32_bits():
     named = parts(COGVIDEOX, Layout(), serving_engine="diffusers", **facts)
     plain = parts(COGVIDEOX, Layout(), **facts)
     assert max(named.values()) - max(plain.values()) == pytest.approx(2 * 4.76, rel=0.02)
+
+
+def test_a_trainer_over_models_of_transformers_shards_and_holds_logits():
+    facts = {"task": "full_finetuning", "seq_len_tokens": 2048, "batch_size_per_gpu": 8}
+    layout = Layout(data=8, sharding="fsdp")
+    over, megatron = (parts(LLAMA_8B, layout, **facts, training_framework=name) for name in ("nemo-automodel", "nemo"))
+    assert over["logits"] > megatron.get("logits", 0.0)
+    assert over["gradients"] == 0.5 * megatron["gradients"]

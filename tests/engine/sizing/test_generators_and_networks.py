@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from whichgpu.engine.catalogue.model import Gpu, ModelSpec
+from whichgpu.engine.catalogue.model import Gpu, Latent, ModelSpec
 from whichgpu.engine.sizing import Layout, MemoryEstimate, estimate_memory, job_from_facts
 
 
@@ -78,6 +78,42 @@ def test_flux_loads_what_its_components_weigh():
     assert estimate(FLUX, **INFER, weight_precision="bf16").breakdown["weights"] == pytest.approx(
         31.447 * GIB, rel=0.01
     )
+
+
+UNET_SD1 = ModelSpec(
+    id="stable-diffusion-1.4", name="sd14", kind="diffusion_image", params_b=0.859521, resolution_px=512,
+    components_b={"unet": 0.859521, "text_encoder": 0.12306, "vae": 0.083654},
+    latent=Latent(channels=4, spatial=8, temporal=1),
+)  # fmt: skip
+UNET_SDXL = replace(UNET_SD1, id="xl", params_b=2.567464, resolution_px=1024, components_b={"unet": 2.567464})
+
+
+def test_an_autoencoder_that_overflows_decodes_in_thirty_two_bits():
+    maps = {
+        form: estimate(UNET_SDXL, **INFER, weight_precision=form).breakdown["activations"] for form in ("fp16", "bf16")
+    }
+    assert maps == {"fp16": pytest.approx(1024**2 * 4096e-9), "bf16": pytest.approx(1024**2 * 2560e-9)}
+    kolors = replace(UNET_SDXL, params_b=2.579459, components_b={"unet": 2.579459})
+    assert estimate(kolors, **INFER, weight_precision="fp16").breakdown["activations"] == maps["bf16"]
+
+
+def test_an_autoencoder_of_pictures_gets_a_clip_in_chunks():
+    clips = replace(UNET_SD1, kind="diffusion_video")
+    facts = {**INFER, "weight_precision": "bf16", "image_px": 512, "image_short_px": 512}
+    maps = {frames: estimate(clips, **facts, frames=frames).breakdown["activations"] for frames in (4, 14, 28)}
+    assert maps[14] == pytest.approx(3.5 * maps[4])
+    assert maps[28] == maps[14]
+
+
+def test_a_unet_that_does_not_fuse_attention_holds_scores():
+    facts = {**INFER, **FP32, "image_px": 512, "image_short_px": 512, "concurrency": 3}
+    fused, old = (estimate(UNET_SD1, **facts, **more) for more in ({}, {"pytorch_version": "1.11"}))
+    # Eight heads over 64 x 64 places, for the prompt and the empty one, scores and softmax in 32 bits.
+    scores = 3 * 8 * 4096**2 * 2 * 8 / 1e9
+    assert old.breakdown["activations"] > scores > fused.breakdown["activations"]
+    narrow = {**facts, "compute_precision": "fp16", "weight_precision": "fp16", "pytorch_version": "1.13"}
+    by_diffusers = estimate(UNET_SD1, **narrow, serving_engine="diffusers").breakdown["activations"]
+    assert by_diffusers < old.breakdown["activations"]
 
 
 def test_offload_keeps_the_largest_component_only():
@@ -368,3 +404,17 @@ def test_a_detector_of_a_traced_family_keeps_what_the_family_does():
     other = vision("net", 0.02, 51.0, 640, "detection")
     ratio = [estimate(replace(other, id=name), **facts).breakdown["activations"] for name in ("yolov9c", "net")]
     assert ratio[0] / ratio[1] == pytest.approx(3.85 / 2.5)
+
+
+def test_a_detector_that_matches_its_answers_holds_them_beside_its_maps():
+    facts = {"task": "full_finetuning", "model_family": "vision", "batch_size_per_gpu": 16, "image_px": 640}
+    facts["image_short_px"] = 640
+    spec = vision("net", 0.0112, 14.3, 640, "detection")
+
+    def matched(name: str, **more: object) -> float:
+        return estimate(replace(spec, id=name), **facts, **more).breakdown.get("logits", 0.0)
+
+    assert matched("yolov8s") == pytest.approx(16 * 8400 * (512 + 27 * 80) / 1e9)
+    assert matched("yolov8s", classes=1) == pytest.approx(16 * 8400 * 539 / 1e9)
+    assert matched("yolov10s") == pytest.approx(2 * matched("yolo11s"))
+    assert matched("yolov5s") == matched("yolov7") == matched("yolos-tiny") == 0.0

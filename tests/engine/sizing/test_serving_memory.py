@@ -339,3 +339,17 @@ def test_small_cards_and_a100s_take_smaller_steps():
     assert kept[1] == kept[2] == pytest.approx((kept[0] - beside) / 4 + beside)  # A quarter of tokens and sequences.
     other = job_from_facts({"task": "inference", "serving_engine": "tensorrt-llm"}, LLAMA_8B)
     assert estimate_memory(other, small, Layout()) == estimate_memory(other, CARD, Layout())
+
+
+def test_an_engine_that_asks_for_probabilities_of_prompts_answers_each_token():
+    facts = {"task": "inference", "weight_precision": "bf16", "serving_engine": "tgi", "context_tokens": 66_000}
+    layout = Layout(tensor=4)
+
+    def kept(version: str, tokens: int) -> float:
+        found = estimate(LLAMA_70B, layout, **facts, serving_engine_version=version, input_tokens=tokens)
+        return found.breakdown["activations"]
+
+    # Those of a rank's quarter of the words, and of all words once they are put together, in 16 bits.
+    answers = 65_536 * (2 * 128256 * 1.25 + 2 * 8192) / 1e9
+    assert kept("2.2.0", 65_536) == pytest.approx(answers)
+    assert kept("3.0", 65_536) == kept("3.0", 4_096) < 0.1 * answers

@@ -430,6 +430,13 @@ def test_experts_are_spread_over_data_ranks_in_a_pipeline_or_where_stated():
     assert sparse(sharded, expert_parallel=8).breakdown["weights"] == sparse(sharded).breakdown["weights"]
 
 
+def test_experts_of_other_ranks_are_not_gathered_with_a_layer():
+    sharded = Layout(data=8, sharding="fsdp")
+    together, spread = sparse(sharded), sparse(sharded, expert_parallel=8)
+    assert spread.breakdown["gathered_layer"] < 0.3 * together.breakdown["gathered_layer"]
+    assert estimate(sharded, expert_parallel=8) == estimate(sharded)  # Without experts there is nothing to spread.
+
+
 def test_logits_of_a_pipeline_hide_behind_the_activations_of_its_first_stage():
     facts = {"seq_len_tokens": 4096, "gradient_checkpointing": "none"}
     assert estimate(**facts).breakdown["logits"] > 0
