@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Literal, get_args
@@ -20,7 +21,7 @@ _MOST_BANDS = 12
 
 
 def with_margin(outcome: Outcome) -> Iterator[tuple[Margin, Judged]]:
-    """What the answer leaves open by the width of its bands, and the best plan by the objective that does not.
+    """What the answer leaves open by the width of its bands, and the plan of the best cost and time that does not.
 
     ``targets_margin``: every stated target is met at the slow end of the speeds. ``memory_margin``: the upper end of
     the memory fits the GPUs. Neither where the answer does so already or no plan of the decision does.
@@ -35,22 +36,20 @@ def with_margin(outcome: Outcome) -> Iterator[tuple[Margin, Judged]]:
     fits = table.numbers("plan.high_per_gpu_gb") <= table.numbers("plan.available_per_gpu_gb")
     place = table.ids.index(answer.ranked.plan.id)
     rented = answer.ranked.plan.cost.origin != "owned"  # On what is there a try costs nothing.
-    if rented and not fits[place] and (roomier := next(_standing(outcome, fits.nonzero()[0].tolist()), None)):
-        yield "memory_margin", roomier
+    if rented and not fits[place] and (roomier := _by_merit(outcome, fits.nonzero()[0].tolist())):
+        yield "memory_margin", roomier[0]
     goals = goals_of(job_from_facts(outcome.intake.facts, outcome.model), outcome.intake.facts, timed=True)
     if goals.stated and _late(answer.ranked.plan, goals):
-        others = _standing(outcome, range(len(table)))
-        quicker = (other for other in others if _gains(other, answer))
+        quicker = (other for other in _by_merit(outcome, range(len(table))) if _gains(other, answer))
         if sure := next((other for other in islice(quicker, _MOST_BANDS) if not _late(other.ranked.plan, goals)), None):
             yield "targets_margin", sure
 
 
-def _standing(outcome: Outcome, places: Iterable[int]) -> Iterator[Judged]:
-    """The plans at some places that nothing speaks against, the best first."""
-    for place in places:
-        entry = outcome.judged[place]
-        if entry.ranked.proven and not entry.fallbacks:
-            yield entry
+def _by_merit(outcome: Outcome, places: Iterable[int]) -> list[Judged]:
+    """The plans at some places that nothing speaks against, by cost and time alone: evidence chose the answer."""
+    entries = [outcome.judged[place] for place in places]
+    standing = [entry for entry in entries if entry.ranked.proven and not entry.fallbacks]
+    return sorted(standing, key=lambda entry: math.inf if entry.standing.merit is None else entry.standing.merit)
 
 
 def _gains(other: Judged, answer: Judged) -> bool:

@@ -92,3 +92,20 @@ def test_it_stands_before_what_would_be_cheaper_or_faster(advisor: Advisor) -> N
 
 def test_nothing_is_asked_of_an_answer_that_nothing_was_asked_of(advisor: Advisor) -> None:
     assert "targets_margin" not in margins_of(decided(advisor, RUN))
+
+
+def test_what_is_named_is_not_beaten_by_another_that_holds_too(advisor: Advisor) -> None:
+    found = decided(advisor, {**LARGE, "model_name": "llama-3.1-8b", "context_tokens": 131072}, concurrency=4)
+    margin = dict(with_margin(found.outcome))["memory_margin"]
+    others = [
+        other
+        for other in found.outcome.judged
+        if other.ranked.proven and not other.fallbacks and room_of(other.ranked.plan) >= 0
+    ]
+    assert len(others) > 1
+    mine = margin.measures
+    assert mine.cost is not None
+    assert mine.time is not None
+    for measures in (other.measures for other in others):
+        cheaper = measures.cost is not None and measures.cost < 0.95 * mine.cost
+        assert not (cheaper and measures.time is not None and measures.time < 0.95 * mine.time)
