@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from whichgpu.cli.render.alternatives import VERDICTS, against
+from whichgpu.cli.render.alternatives import VERDICTS, against, in_order_of_use
 from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph, Row, Summary, Tone
 from whichgpu.cli.render.choice import CHANGES_WITHOUT_ANSWER, how_to_ask, main_trade_offs, passed_over, standing_words
 from whichgpu.cli.render.cost import basis_sentence, month_price, run_price, work_prices
@@ -152,7 +152,7 @@ def _others(
     items = passed_over(decision, names)
     said = {item.text.partition(" (")[0] for item in items}
     amount = len(items)
-    for other in decision["alternatives"]:
+    for other in in_order_of_use(decision):
         name = short_name(other, names)
         if name in said:
             continue

@@ -82,7 +82,8 @@ def run_round(
         rejections=OnDemand(len(rejected), lambda place: sides.rejection(int(rejected[place]))),
         surviving=surviving,
         scores=scores,
-        alternatives=in_order_of_use(
+        alternatives=shown,
+        in_order_of_use=in_order_of_use(
             surviving,
             shown,
             measures.take(best),

@@ -41,7 +41,7 @@ def alternatives(surviving: PlanTable, scores: Numbers, first: int) -> list[int]
         first: the place of the plan that evidence puts first: the answer, or the plan that it stands in for.
 
     Returns:
-        The places of the alternatives; ``in_order_of_use`` tells which of them a page shows first.
+        The places of the alternatives, the best first; ``in_order_of_use`` is the order of a page.
     """
     if not len(surviving):
         return []

@@ -77,11 +77,7 @@ class _Answer(Head):
     facts: Annotated[dict[str, Fact], doc("The facts of the workload, by name.")]
     recommendation: Annotated[Recommendation | None, doc("The answer; null where there is none.")]
     no_answer: Annotated[NoAnswer | None, doc("Why there is none; null where there is one.")]
-    alternatives: Annotated[
-        list[Alternative],
-        Field(max_length=60),
-        doc("Other plans: those that a buyer could prefer first, then those that would replace the answer best."),
-    ]
+    alternatives: Annotated[list[Alternative], Field(max_length=60), doc("Other plans, the best first.")]
     support_reasons: NotRequired[
         Annotated[dict[str, SupportReason], doc("Why figures of the alternatives are no better founded, by key.")]
     ]
