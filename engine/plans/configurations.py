@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whichgpu.engine.core import known_or
 from whichgpu.engine.plans.in_time import counts_in_time
@@ -82,7 +83,7 @@ def _smallest_as_stated(maker: PlanMaker, which: Ints, smallest: Ints) -> Ints:
 
 def _smallest(maker: PlanMaker, which: Ints, smallest: Ints) -> Picks:
     """The smallest count of each GPU."""
-    return picks_of(np.arange(len(which)), maker.columns.usual(which, smallest).layouts, why_smallest(smallest))
+    return picks_of(np.arange(len(which)), maker.columns.usual(which, smallest).layouts, _why(maker, which, smallest))
 
 
 def _training(maker: PlanMaker, which: Ints, smallest: Ints) -> Picks:
@@ -98,8 +99,14 @@ def _training(maker: PlanMaker, which: Ints, smallest: Ints) -> Picks:
     faster = (step == 0) | ((pace > 0) & (before > 0) & (pace >= before * maker.least_gain))
     slower_so_far = np.cumsum(~faster)
     kept = slower_so_far == slower_so_far[np.searchsorted(place, place)]
-    why = np.where(step == 0, why_smallest(smallest)[place], "more GPUs for speed")
+    why = np.where(step == 0, _why(maker, which, smallest)[place], "more GPUs for speed")
     return picks_of(place, usual.layouts, why).take(kept)
+
+
+def _why(maker: PlanMaker, which: Ints, smallest: Ints) -> NDArray[np.str_]:
+    """Why the smallest counts are what they are; degrees that are stated are counted as what fits."""
+    least = maker.columns.smallest[which]
+    return why_smallest(smallest, np.where(smallest > least, smallest, maker.columns.held[which]))
 
 
 def _further(maker: PlanMaker, which: Ints, smallest: Ints, asked: Mapping[int, str]) -> Iterator[Picks]:
@@ -122,7 +129,8 @@ def _further(maker: PlanMaker, which: Ints, smallest: Ints, asked: Mapping[int, 
     each = np.broadcast_to(np.arange(1, most_inside + 1), (len(which), most_inside))
     each = np.where(each <= fabrics.node_gpus[fabric][:, None], each, 0)
     counts = np.concatenate([fabrics.counts[fabric], owned[:, None], each], axis=1)
-    place, step = np.nonzero((counts >= smallest[:, None]) & (counts <= owned[:, None]) & (counts > 0))
+    held = maker.columns.held[which]  # How much system memory stands beside them their owner knows.
+    place, step = np.nonzero((counts >= held[:, None]) & (counts <= owned[:, None]) & (counts > 0))
     yield _where_they_fit(maker, which, place, counts[place, step], "owned")
 
 

@@ -57,6 +57,7 @@ class PlanConstants(FrozenModel):
     worth_splitting: Factor
     worth_whole_weights: Factor
     room_for_whole_weights: Factor
+    host_memory: Factor
 
 
 @traceable("plans")
