@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whichgpu.engine.core import known_or
-from whichgpu.engine.plans.in_time import counts_in_time
+from whichgpu.engine.plans.in_time import counts_in_time, counts_of_usual_steps
 from whichgpu.engine.plans.maker import PlanMaker
 from whichgpu.engine.plans.picks import Picks, grouped, not_beaten, picks_of, put_together, why_smallest
 from whichgpu.engine.plans.replicas import serving
@@ -40,7 +40,8 @@ def configurations(maker: PlanMaker, which: Ints, asked: Mapping[int, str]) -> P
     which, smallest = which[places], smallest[places]
     first = _smallest_as_stated(maker, which, smallest) if maker.split_stated else smallest
     if maker.job.training:
-        found = [_training(maker, which, first), *counts_in_time(maker, which, first)]
+        in_time = counts_in_time(maker, which, first)
+        found = [_training(maker, which, first), *in_time, counts_of_usual_steps(maker, which, first)]
     elif maker.split_stated:
         found = [_smallest(maker, which, first), *counts_in_time(maker, which, first)]
     else:

@@ -53,6 +53,7 @@ class PlanConstants(FrozenModel):
     usual_image_px: Bound  # of those
     small_images_per_micro_batch: Bound
     patience_hours: Bound
+    step_seconds: Factor
     least_gain_of_doubling: Factor
     worth_splitting: Factor
     worth_whole_weights: Factor

@@ -28,6 +28,7 @@ _SPEEDS = (
     "utilization",
     "qps",
     "hours",
+    "step_s",
 )
 #: Figures by which targets are judged, and those that rules read of them.
 _JUDGED = {

@@ -39,7 +39,9 @@ def why_smallest(count: Ints, held: Ints | None = None) -> NDArray[np.str_]:
         held: the smallest whose GPUs hold the job, where system memory asks for more.
     """
     alone = np.where(count == 1, "one card", "smallest count that fits")
-    return alone if held is None else np.where(count > held, "smallest count whose machines hold what is offloaded", alone)
+    return (
+        alone if held is None else np.where(count > held, "smallest count whose machines hold what is offloaded", alone)
+    )
 
 
 def put_together(found: Sequence[Picks], degrees: tuple[int | None, ...] = ()) -> Picks:
