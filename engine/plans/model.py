@@ -38,7 +38,7 @@ class Plan(Struct, frozen=True):
     speed: SpeedEstimate | None
     cost: Cost
     power_w: float | None
-    why_count: str  # "one card", "smallest count that fits", "smallest count whose machines hold what is offloaded", "meets the target", "a step in usual time", "asked by RULE", "stated"
+    why_count: str  # "one card", "smallest count that fits", "meets the target", "asked by RULE", "stated"
     facts: dict[str, Value] = field(default_factory=dict)
     partition: Partition | None = None
     competence: Competence = Competence()

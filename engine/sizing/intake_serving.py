@@ -161,7 +161,7 @@ def _engine_of_networks(reader: Reader, family: Family, model: ModelSpec | None)
 
 
 def _expert_precision(reader: Reader, kind: Kind, model: ModelSpec | None, precision: str, engine: str) -> str | None:
-    """As stated, or as published; 16 bits where a quantiser of linear layers leaves experts that are one table; None: as the rest.
+    """As stated or published; 16 bits where a quantiser of linear layers leaves experts that are one table; else None.
 
     They are one from a release of transformers on, of some models in every release; a framework that trains through it
     follows.
