@@ -100,7 +100,8 @@ class SizeColumns:
     def _hosts_needed(self) -> Floats:
         """How many of each GPU come with as much system memory as is offloaded."""
         per_gpu = self.gpus.vram_gb() * plan_constants().host_memory.value
-        return known_or(offloaded_gb(self.job) / np.where(per_gpu > 0, per_gpu, np.nan))
+        needed: Floats = known_or(offloaded_gb(self.job) / np.where(per_gpu > 0, per_gpu, np.nan))
+        return needed
 
     def _smallest(self, at_least: Floats) -> Ints:
         fabric, counts = self.links.fabric, self.fabrics.counts

@@ -17,8 +17,8 @@ def offloaded_gb(job: Job) -> float:
     """GB that wait in system memory while a step is computed, of all machines together; 0 without offload.
 
     What ranks share lies there once: weights, gradients and optimizer state of everything that learns, or what is
-    frozen under adapters. Below ZeRO's third stage, and in the manner of Megatron, weights stay on the GPU. What a framework
-    holds twice to send it faster (pinned memory) is not counted. Of networks without a known architecture it is 0.
+    frozen under adapters. Below ZeRO's third stage, and in the manner of Megatron, weights stay on the GPU. What is
+    held twice to be sent faster (pinned memory) is not counted. Of networks without a known architecture it is 0.
     """
     if not (job.cpu_offload and job.training and job.shape is not None):
         return 0.0
