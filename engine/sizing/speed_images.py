@@ -13,7 +13,7 @@ from whichgpu.engine.sizing.composed import composed_network
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.demand import Demand
 from whichgpu.engine.sizing.generator_parts import traced_denoiser
-from whichgpu.engine.sizing.generators import fetched_gb
+from whichgpu.engine.sizing.generator_sizes import fetched_gb
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.host_traffic import offloaded_s
 from whichgpu.engine.sizing.intake_steps import usual_samples
