@@ -79,6 +79,8 @@ def _item(fact: FactDef | None, item: bool | float | str) -> str:
 SPOKEN_DIGITS = 4
 #: How many times something is something else is never known better: 0.45 times what renting costs.
 _DIGITS_OF_A_RATIO = 2
+#: Nor is a share: 9.83 % of the memory, not 9.834 %.
+_DIGITS_OF_A_SHARE = 3
 #: A fact in braces, a doubled brace, or one that stands alone.
 PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
@@ -98,7 +100,8 @@ def render(template: str, facts: Facts, vocabulary: Vocabulary) -> str:
         fact = vocabulary.fact(match[1].strip())
         if fact is None:
             return match[0]
-        digits = _DIGITS_OF_A_RATIO if fact.name.endswith("_ratio") else SPOKEN_DIGITS
+        digits = _DIGITS_OF_A_SHARE if fact.unit == "%" else SPOKEN_DIGITS
+        digits = _DIGITS_OF_A_RATIO if fact.name.endswith("_ratio") else digits
         return format_value(fact, facts.get(fact.name), digits=digits)
 
     return PIECE.sub(fill, template)
