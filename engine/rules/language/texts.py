@@ -13,6 +13,7 @@ from whichgpu.engine.rules.facts import FactDef, Vocabulary, gpu_and_count
 
 SIGNIFICANT_DIGITS = 6
 _LONGEST_LABEL = 3  # Words; a longer label explains a choice, and does not name it.
+_LONG_MS = 10_000  # from here on a time is said in seconds
 _SPELT_OUT = {"B": "billion", "h": "hours", "billions": "billion"}
 
 
@@ -29,6 +30,8 @@ def format_value(fact: FactDef | None, value: Value | None, *, digits: int = SIG
         return "yes" if value else "no"
     if isinstance(value, str):
         return _choice(fact, value)
+    if fact is not None and fact.unit == "ms" and abs(value) >= _LONG_MS:
+        return f"{format_number(value / 1000, digits=digits)} s"
     is_year = fact is not None and fact.name.endswith("_year") and not fact.name.endswith("_per_year")
     return _with_unit(format_number(value, grouped=not is_year, digits=digits), value, fact.unit if fact else None)
 
