@@ -41,8 +41,8 @@ _SAME_COUNT = "What a guide says of the count here fits the answer, and not this
 _KEPT_BACK = {
     "unverified": "a stated limit is not verified",
     "fallback": "chosen only where nothing else does the work",
-    "guide_cards": "no guide names its card here",
-    "guide_counts": "no guide names its count here",
+    "guide_cards": "no guide recommends its card for such work",
+    "guide_counts": "no guide recommends its number of GPUs for such work",
     "larger": "larger than the stated work needs",
     "late": "its answers come later than people tolerate",
     "room": "it only just meets a stated target",

@@ -75,7 +75,8 @@ def run_price(plan: JsonObject) -> list[str]:
         return []
     minutes = _set_up_minutes(plan)
     set_up = f", and {minutes} minutes to set up" if minutes else ""
-    return [f"{usd(run)} for the run{f' ({hours(length)}{set_up})' if length else ''}"]
+    length_words = hours(length).partition(" (")[0] if length else ""
+    return [f"{usd(run)} for the run{f' ({length_words}{set_up})' if length else ''}"]
 
 
 def month_price(decision: JsonObject, plan: JsonObject) -> list[str]:

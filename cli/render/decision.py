@@ -137,7 +137,7 @@ def aim_of(decision: JsonObject) -> str:
     """What the choice was made for."""
     if decision.get("objective_stated", True):  # Records of before do not say so, and had one.
         return shipped_objectives()[decision["objective"]].aim
-    return "what the guides name for the case, since no objective was stated"
+    return "what the guides recommend for such work, since no objective was stated"
 
 
 _Section = Callable[[JsonObject, Names, bool], list[Block]]

@@ -97,9 +97,9 @@ def _changed(entry: TradeOff, outcome: Outcome, vocabulary: Vocabulary) -> str:
     fact = vocabulary.facts[name]
     label, before = fact.label or name, outcome.intake.facts.get(name)
     if entry.value is None:
-        return f"If {label} were not {before}" if isinstance(before, str) else f"Without {name}"
+        return f"If {label} were not {before}" if isinstance(before, str) else f"If {label} ({name}) were not stated"
     if entry.value is True:
-        return f"With {name}=yes"
+        return f"With {label} ({name}: yes)"
     if entry.kind == "precision":
         return f"With {entry.value} as {label}"
     instead = f" instead of {format_value(fact, before)}" if before is not None else ""
