@@ -224,10 +224,10 @@ def standing_words(plan: JsonObject, names: Names) -> str:
     """Why an alternative is not the answer: what beats it, or for what it stands below."""
     by = plan.get("dominated_by")
     if by:
-        how = "outweighed" if plan.get("below_for") == "outweighed" else "beaten"
         beats = plan_name(by, names)
-        same = beats == short_name(plan, names)  # The same cards in another split, or on other machines.
-        return f"{how} by {beats} {'split or placed otherwise' if same else ''}".rstrip()
+        if beats == short_name(plan, names):  # The same cards in another split, or on other machines.
+            beats += " split or placed otherwise"
+        return f"{beats} is better value" if plan.get("below_for") == "outweighed" else f"beaten by {beats}"
     kept = _KEPT_BACK.get(plan.get("below_for") or "")
     return f"kept back: {kept}" if kept else ""
 

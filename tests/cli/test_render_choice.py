@@ -197,7 +197,7 @@ def test_a_job_is_costlier_for_its_work_and_not_by_the_hour() -> None:
         ({"dominated_by": "nvidia-b200x2-tp2-dp1", "gpu": "nvidia-l4", "count": 1}, "beaten by 2 x B200"),
         (
             {"dominated_by": "nvidia-b200x2-tp2-dp1", "gpu": "nvidia-b200", "count": 2, "below_for": "outweighed"},
-            "outweighed by 2 x B200 split or placed otherwise",
+            "2 x B200 split or placed otherwise is better value",
         ),
         ({"dominated_by": None, "below_for": "fallback"}, "kept back: chosen only where nothing else does the work"),
         ({"dominated_by": None, "below_for": "evidence"}, ""),

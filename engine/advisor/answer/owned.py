@@ -105,8 +105,8 @@ def _figure(use: OwnedUse, name: str) -> float | None:
 def _price(plan: Plan) -> str:
     run = plan.cost.usd_per_run
     hour = plan.cost.usd_per_hour or 0.0
-    amount = f"{usd_words(run)} for the run" if run is not None else f"{usd_words(hour)} an hour"
-    return f"{amount} of electricity and upkeep"
+    amount, unit = (run, "for the run") if run is not None else (hour, "an hour")
+    return f"{usd_words(amount)} of electricity and upkeep {unit}"
 
 
 def _joined(words: Sequence[str]) -> str:
