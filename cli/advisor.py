@@ -87,6 +87,7 @@ def names_of(advisor: Advisor, saved: Saved | None = None) -> Names:
         priorities={code.code: code.priority for code in advisor.vocabulary.codes.values()},
         citations={source.id: _citation(source) for source in known},
         sections={f"{source.id}/{cited}": source.section(cited) for source in known for cited in source.sections},
+        facts={name: fact.label for name, fact in advisor.vocabulary.facts.items() if fact.label},
     )
 
 

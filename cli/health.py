@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from whichgpu.cli.prices import own_prices_file
 from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Pairs, Paragraph, Table
 from whichgpu.cli.render.figures import count_of
+from whichgpu.engine.plans import load_economics
 from whichgpu.engine.rules import differences_file, engine_status, kept_differences
 
 
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
 
 
 ENGINES = {"durable": "durable-rules", "generated": "generated"}
-
-#: Rental prices move by tens of per cent within a quarter, so older ones are called old.
-STALE_AFTER_DAYS = 90
 
 
 def health(advisor: Advisor, today: date) -> dict[str, Any]:
@@ -39,7 +37,8 @@ def health(advisor: Advisor, today: date) -> dict[str, Any]:
             "digest": knowledge.digest,
             "gpus": len(knowledge.gpus),
             "models": len(knowledge.models),
-            "offers": len(knowledge.offers),
+            "offers": len(knowledge.all_offers),
+            "spot_only": len(knowledge.spot_offers),
         },
         "imported_prices": str(own_prices_file()) if own_prices_file().exists() else None,
         "prices": prices(advisor, today),
@@ -47,9 +46,9 @@ def health(advisor: Advisor, today: date) -> dict[str, Any]:
 
 
 def prices(advisor: Advisor, today: date) -> list[dict[str, Any]]:
-    """Offers by provider, with the dates of the oldest and the newest price."""
+    """Offers by provider, interruptible ones too, with the dates of the oldest and the newest price."""
     dates: dict[str, list[str]] = {}
-    for offer in advisor.knowledge.offers:
+    for offer in advisor.knowledge.all_offers:
         dates.setdefault(offer.provider, []).append(offer.as_of)
     return [
         {
@@ -57,10 +56,15 @@ def prices(advisor: Advisor, today: date) -> list[dict[str, Any]]:
             "offers": len(found),
             "oldest": min(found),
             "newest": max(found),
-            "stale": (today - date.fromisoformat(max(found))).days > STALE_AFTER_DAYS,
+            "stale": (today - date.fromisoformat(max(found))).days > stale_after_days(),
         }
         for provider, found in sorted(dates.items())
     ]
+
+
+def stale_after_days() -> int:
+    """Days after which rental prices are called old."""
+    return round(load_economics()["stale_after_days"].value)
 
 
 def health_blocks(report: dict[str, Any]) -> list[Block]:
@@ -89,7 +93,9 @@ def health_blocks(report: dict[str, Any]) -> list[Block]:
         *_differences(report["engines_differ"]),
         Heading("Prices"),
         Paragraph(_age(stale)),
-        Table(("Provider", "Offers", "Oldest", "Newest", "Older than 90 days"), rows, frozenset({1})),
+        Table(
+            ("Provider", "Offers", "Oldest", "Newest", f"Older than {stale_after_days()} days"), rows, frozenset({1})
+        ),
     ]
 
 
@@ -121,7 +127,7 @@ def _difference(entry: dict[str, Any]) -> str:
 def _knowledge(knowledge: dict[str, Any]) -> str:
     counts = (("gpus", "GPU"), ("models", "model"), ("offers", "offer"))
     words = ", ".join(count_of(knowledge[key], word) for key, word in counts)
-    return f"{words}, digest {knowledge['digest'][:12]}"
+    return f"{words} ({knowledge['spot_only']:,} of them interruptible only), digest {knowledge['digest'][:12]}"
 
 
 def _price_row(entry: dict[str, Any]) -> tuple[str, ...]:
@@ -131,8 +137,8 @@ def _price_row(entry: dict[str, Any]) -> tuple[str, ...]:
 
 def _age(stale: list[str]) -> str:
     if not stale:
-        return f"Every provider's newest price is at most {STALE_AFTER_DAYS} days old."
+        return f"Every provider's newest price is at most {stale_after_days()} days old."
     return (
-        f"{count_of(len(stale), 'provider')} with prices older than {STALE_AFTER_DAYS} days. "
+        f"{count_of(len(stale), 'provider')} with prices older than {stale_after_days()} days. "
         "State what you pay with --set rent_quote_usd_h=..., or bring newer offers: whichgpu prices import FILE."
     )

@@ -52,12 +52,12 @@ def with_own_prices(knowledge: Knowledge) -> Knowledge:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(Problem("unreadable", f"cannot read the imported prices in {file}: {error}")) from error
     own = [replace(offer, own=True) for offer in read_offers(text, str(file), knowledge)]
-    return with_offers(knowledge, merged((*knowledge.offers, *knowledge.spot_offers), own))
+    return with_offers(knowledge, merged(knowledge.all_offers, own))
 
 
 def own_offers(knowledge: Knowledge) -> tuple[Offer, ...]:
     """The offers that the user brought."""
-    return tuple(offer for offer in (*knowledge.offers, *knowledge.spot_offers) if offer.own)
+    return tuple(offer for offer in knowledge.all_offers if offer.own)
 
 
 def refuse_unfit(offers: Iterable[Offer], knowledge: Knowledge, *, partial: bool, older: bool) -> None:
@@ -72,7 +72,7 @@ def refuse_unfit(offers: Iterable[Offer], knowledge: Knowledge, *, partial: bool
     Raises:
         InputError: with every provider whose offers are older, or a part alone.
     """
-    new, before = _by_provider(offers), _by_provider((*knowledge.offers, *knowledge.spot_offers))
+    new, before = _by_provider(offers), _by_provider(knowledge.all_offers)
     least = price_feeds().least_share_of_known
     problems = []
     for provider in sorted(new.keys() & before.keys()):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from judged import judge
+from pages import as_table
 from reference import DATA, runs_of
 from scores import median_like_error, share
 
@@ -255,11 +255,5 @@ def _section(check: Check) -> str:
     if check.fails is not None:
         verdicts += f", of {len(failed)} out of memory {share(failed):.0f} % not to ({check.fails:.0f} at first)"
     verdicts += ".\n"
-    table = _table("job, trust|rows|median error, first|now|inside the band, now", rows)
+    table = as_table("job, trust|rows|median error, first|now|inside the band, now", rows)
     return f"{check.about}\n{table}\n\n{verdicts}"
-
-
-def _table(head: str, rows: Iterable[Iterable[object]]) -> str:
-    names = head.split("|")
-    lines = ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
-    return "\n".join(lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows])

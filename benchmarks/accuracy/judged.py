@@ -18,6 +18,7 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1])]
 from asking import sizes
 from bands import Residual, inside_left_out, residual_of
 from mapping import line_of
+from pages import as_table
 from reference import published_runs, released_runs, runs_of
 from scores import FitScore, fit_score, median_like_error, memory_score, share
 
@@ -76,12 +77,12 @@ def page(judged: Judged) -> str:
     trusted = [residual for residual in judged.residuals if residual.score.trust == "A"]
     parts = [
         _ABOUT,
-        "### Bars\n\n" + _table("bar|asked|found|", _bars(judged, trusted)),
-        "### By kind of job\n\n" + _table(_HEAD.format("job, trust"), _groups(judged)),
-        "### By source\n\n" + _table(_HEAD.format("source"), _by(judged, lambda residual: residual.score.source)),
-        "### Verdicts that were wrong\n\n" + _table("row|job|kind|needed GB|there GB", _verdicts(judged.fits)),
-        "### Rows, misses first\n\n" + _table("row|trust|measured GB|this tool|error|in the band", _rows(judged)),
-        "### Refused\n\n" + _table("row|why", judged.refused),
+        "### Bars\n\n" + as_table("bar|asked|found|", _bars(judged, trusted)),
+        "### By kind of job\n\n" + as_table(_HEAD.format("job, trust"), _groups(judged)),
+        "### By source\n\n" + as_table(_HEAD.format("source"), _by(judged, lambda residual: residual.score.source)),
+        "### Verdicts that were wrong\n\n" + as_table("row|job|kind|needed GB|there GB", _verdicts(judged.fits)),
+        "### Rows, misses first\n\n" + as_table("row|trust|measured GB|this tool|error|in the band", _rows(judged)),
+        "### Refused\n\n" + as_table("row|why", judged.refused),
     ]
     return "\n".join(part.strip("\n") + "\n" for part in parts)
 
@@ -150,13 +151,6 @@ def _rows(judged: Judged) -> list[tuple[object, ...]]:
         )
         for score in scores
     ]
-
-
-def _table(head: str, rows: Iterable[Iterable[object]]) -> str:
-    names = head.split("|")
-    lines = ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
-    lines += ["| " + " | ".join(str(cell).replace("|", "/") for cell in row) + " |" for row in rows]
-    return "\n".join(lines)
 
 
 _HEAD = "{}|rows|median error, like for like|signed|inside the band|median width"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from statistics import mean, median
 
 from bars import Bar, bars_of
+from pages import as_table
 from reference import peer_answers, table
 from results import Results
 from scores import FITTED, USES, FitScore, MemoryScore, SpeedScore, median_error, median_like_error, median_width, share
@@ -55,16 +55,9 @@ def report(results: Results, judged: str) -> str:
     return "\n".join(part.strip("\n") + "\n" for part in parts)
 
 
-def _table(head: str, rows: Iterable[Iterable[object]]) -> str:
-    names = head.split("|")
-    lines = ["| " + " | ".join(name.strip() for name in names) + " |", "|" + "---|" * len(names)]
-    lines += ["| " + " | ".join(str(cell).replace("|", "/") for cell in row) + " |" for row in rows]
-    return "\n".join(lines)
-
-
 def _bars(bars: list[Bar]) -> str:
     rows = [(bar.what, bar.asked, bar.found, "reached" if bar.reached else "**missed**") for bar in bars]
-    return "## Bars on the first file, as shipped\n\n" + _table("bar|asked|found|", rows)
+    return "## Bars on the first file, as shipped\n\n" + as_table("bar|asked|found|", rows)
 
 
 def _summary(scores: list[MemoryScore]) -> tuple[object, ...]:
@@ -84,7 +77,7 @@ def _groups(scores: list[MemoryScore]) -> str:
     for use in USES:
         rows.append(("all", "A, B", use, *_summary([s for s in scores if s.use == use])))
     head = "job|trust|rows are|rows|median error, device|like for like|inside the band|median width"
-    return "## Memory by kind of job (published runs, suite `memory_error`)\n\n" + _table(head, rows)
+    return "## Memory by kind of job (published runs, suite `memory_error`)\n\n" + as_table(head, rows)
 
 
 def _sources(scores: list[MemoryScore]) -> str:
@@ -94,7 +87,7 @@ def _sources(scores: list[MemoryScore]) -> str:
         uses = ", ".join(sorted({score.use for score in found}))
         rows.append((source, uses, *_summary(found)))
     head = "source|rows are|rows|median error, device|like for like|inside the band|median width"
-    return "## Memory by source\n\n" + _table(head, rows)
+    return "## Memory by source\n\n" + as_table(head, rows)
 
 
 _TRAINERS = ("vramcalc", "KV-planner", "ftuneai", "agilerl-arena (allocated)", "LLaMA-Factory rule", "gpu_poor")
@@ -108,9 +101,9 @@ def _beside(results: Results) -> str:
             "Each tool on the measured fine-tuning runs that it sizes, and this tool on the same runs: mean error, and"
             " the lowest answer, since an answer that is too low ends in a run out of memory. Vramcalc was calibrated"
             " on five of its thirteen.",
-            _table("tool|runs|mean error|lowest|this tool, same runs|lowest", _beside_training(results)),
+            as_table("tool|runs|mean error|lowest|this tool, same runs|lowest", _beside_training(results)),
             "Each tool on what vLLM keeps beside weights and cache in eight runs on H100s.",
-            _table("tool|runs|median error, GiB|largest", _beside_serving(results)),
+            as_table("tool|runs|median error, GiB|largest", _beside_serving(results)),
         )
     )
 
@@ -171,7 +164,7 @@ def _anchors(results: Results) -> str:
         " calibrated on the VC rows."
     )
     head = "row|run|measured GB|device GB|error|tensors only|band|" + "|".join(names)
-    return f"## Training anchors, beside other tools\n\n{text}\n\n{_table(head, rows)}"
+    return f"## Training anchors, beside other tools\n\n{text}\n\n{as_table(head, rows)}"
 
 
 def _reserves(results: Results) -> str:
@@ -182,7 +175,7 @@ def _reserves(results: Results) -> str:
         others = [reserve.peers[name] for name in names]
         rows.append((reserve.run, reserve.version, reserve.measured_gib, f"{reserve.estimated_gib:.2f}", band, *others))
     head = "run|vLLM|measured GiB|this tool|band|" + "|".join(names)
-    return f"## What vLLM keeps beside weights and cache, H100\n\n{_table(head, rows)}"
+    return f"## What vLLM keeps beside weights and cache, H100\n\n{as_table(head, rows)}"
 
 
 def _tpots(results: Results) -> str:
@@ -197,7 +190,7 @@ def _tpots(results: Results) -> str:
         for tpot in results.tpots
     ]
     head = "GPU|measured ms|this tool|error|band"
-    return f"## Time per token (Qwen2.5-7B, vLLM 0.19.1, 2,048 in, 256 out, eight at a time)\n\n{_table(head, rows)}"
+    return f"## Time per token (Qwen2.5-7B, vLLM 0.19.1, 2,048 in, 256 out, eight at a time)\n\n{as_table(head, rows)}"
 
 
 def _memory_rows(scores: list[MemoryScore]) -> str:
@@ -216,7 +209,7 @@ def _memory_rows(scores: list[MemoryScore]) -> str:
         for score in sorted(scores, key=lambda score: (score.inside, -abs(score.error), score.id))
     ]
     head = "row|job|trust|measured GB|device GB|error|like for like|band|what the source counts"
-    return f"## Memory, every row, misses first\n\n{_table(head, rows)}"
+    return f"## Memory, every row, misses first\n\n{as_table(head, rows)}"
 
 
 def _fits(scores: list[FitScore]) -> str:
@@ -236,9 +229,9 @@ def _fits(scores: list[FitScore]) -> str:
     ]
     return (
         "## Does it fit? (suite `feasibility`)\n\n"
-        + _table("runs|rows|judged right", rows)
+        + as_table("runs|rows|judged right", rows)
         + "\n\nJudged wrong, GB per GPU:\n\n"
-        + _table("row|kind|job|needed|available", wrong)
+        + as_table("row|kind|job|needed|available", wrong)
     )
 
 
@@ -254,9 +247,9 @@ def _speeds(scores: list[SpeedScore]) -> str:
     ]
     return (
         "## Speed (suite `throughput`)\n\n"
-        + _table("source|rows|median factor|within 1.3|within 2", rows)
+        + as_table("source|rows|median factor|within 1.3|within 2", rows)
         + "\n\n"
-        + _table("row|what|measured|this tool|factor", each)
+        + as_table("row|what|measured|this tool|factor", each)
     )
 
 
@@ -276,7 +269,7 @@ def _workloads(results: Results) -> str:
         rows.append((answer["id"], work["name"], f"{total:.1f}", f"{per:.1f}", *told))
     head = "workload|what|total GiB|per GPU GiB|" + "|".join(_SHOWN)
     note = "Other tools' recorded answers, GiB: totals while serving, per GPU or of one GPU in training."
-    return f"## The common workloads, beside other tools\n\n{note}\n\n{_table(head, rows)}"
+    return f"## The common workloads, beside other tools\n\n{note}\n\n{as_table(head, rows)}"
 
 
 _SHOWN = ("kv-planner", "llm-d-planner", "aiconfigurator", "llmfit", "vramcalc", "ftuneai", "agilerl-arena")
@@ -285,7 +278,7 @@ _SHOWN = ("kv-planner", "llm-d-planner", "aiconfigurator", "llmfit", "vramcalc",
 def _refused(results: Results) -> str:
     if not results.refused:
         return "## Lines that were refused\n\nNone."
-    return "## Lines that were refused\n\n" + _table("row|why", results.refused)
+    return "## Lines that were refused\n\n" + as_table("row|why", results.refused)
 
 
 def _data() -> str:

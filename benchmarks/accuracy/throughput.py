@@ -24,6 +24,7 @@ import part_times
 from asking import sizes
 from held_out import HeldOut, held_out
 from mapping import line_of
+from pages import as_table
 from reference import own_runs, published_runs, released_runs, runs_of
 from scores import SpeedScore, share, speed_score
 
@@ -91,22 +92,22 @@ def report(found: list[Compared], left_out: list[HeldOut]) -> str:
     parts = [
         _ABOUT,
         "## Bars\n\n" + _bars(counted),
-        "## By kind of job\n\n" + _table(_HEAD.format("job, trust"), _groups(counted)),
-        "## By source\n\n" + _table(_HEAD.format("source"), _by(counted, lambda score: score.source)),
+        "## By kind of job\n\n" + as_table(_HEAD.format("job, trust"), _groups(counted)),
+        "## By source\n\n" + as_table(_HEAD.format("source"), _by(counted, lambda score: score.source)),
     ]
     if left_out:
         rows = [
             (item.group, item.source, len(item.shipped), *_shares(item.shipped), *_shares(item.apart))
             for item in left_out
         ]
-        parts.append(_ABOUT_HELD_OUT + _table(_HELD_OUT_HEAD, [*rows, *_pooled(left_out)]))
+        parts.append(_ABOUT_HELD_OUT + as_table(_HELD_OUT_HEAD, [*rows, *_pooled(left_out)]))
     parts += [
         part_times.page(),
-        _ABOUT_OWN + _table(_HEAD.format("job, trust"), _groups(own)) + "\n\n" + _rows(own),
-        _ABOUT_BESIDE + _table(_HEAD.format("job, trust"), _groups(beside)),
+        _ABOUT_OWN + as_table(_HEAD.format("job, trust"), _groups(own)) + "\n\n" + _rows(own),
+        _ABOUT_BESIDE + as_table(_HEAD.format("job, trust"), _groups(beside)),
         "## Rows that count, misses first\n\n" + _rows(counted),
         "## Rows beside them, misses first\n\n" + _rows(beside),
-        "## Not compared\n\n" + _table("row|why", [(i.row["id"], i.why[:160]) for i in found if not i.score]),
+        "## Not compared\n\n" + as_table("row|why", [(i.row["id"], i.why[:160]) for i in found if not i.score]),
     ]
     return "\n".join(part.strip("\n") + "\n" for part in parts)
 
@@ -115,10 +116,10 @@ def page(found: list[Compared]) -> str:
     """How the rows of one file are met, as Markdown: groups, sources, every row, and what could not be compared."""
     scores = [item.score for item in found if item.score]
     parts = [
-        _table(_HEAD.format("job, trust"), _groups(scores)),
-        _table(_HEAD.format("source"), _by(scores, lambda score: score.source)),
+        as_table(_HEAD.format("job, trust"), _groups(scores)),
+        as_table(_HEAD.format("source"), _by(scores, lambda score: score.source)),
         _rows(scores),
-        _table("row|why", [(i.row["id"], i.why[:160]) for i in found if not i.score]),
+        as_table("row|why", [(i.row["id"], i.why[:160]) for i in found if not i.score]),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -129,7 +130,7 @@ def _bars(scores: list[SpeedScore]) -> str:
         (f"within {NEAR} x", f"{BARS['near']:.0f} %", f"{near:.0f} %", _word(near >= BARS["near"])),
         (f"within {FAR:g} x", f"{BARS['far']:.0f} %", f"{far:.0f} %", _word(far >= BARS["far"])),
     ]
-    return _table(f"{len(scores)} rows|asked|found|", rows)
+    return as_table(f"{len(scores)} rows|asked|found|", rows)
 
 
 def _word(reached: bool) -> str:
@@ -170,14 +171,7 @@ def _rows(scores: list[SpeedScore]) -> str:
         (score.id, score.group, score.what, f"{score.measured:.4g}", f"{score.estimated:.4g}", f"{score.ratio:.2f}")
         for score in sorted(scores, key=lambda score: (-score.factor, score.id))
     ]
-    return _table("row|job|what|measured|this tool|ratio", each)
-
-
-def _table(head: str, rows: Iterable[Iterable[object]]) -> str:
-    names = head.split("|")
-    lines = ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
-    lines += ["| " + " | ".join(str(cell).replace("|", "/") for cell in row) + " |" for row in rows]
-    return "\n".join(lines)
+    return as_table("row|job|what|measured|this tool|ratio", each)
 
 
 _HEAD = "{}|rows|median ratio|within 1.3|within 2"

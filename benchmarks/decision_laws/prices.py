@@ -36,6 +36,6 @@ class Prices:
         names = {gpu, knowledge.gpus[gpu].family}
         offers = [
             replace(offer, usd_per_hour=offer.usd_per_hour * factor) if offer.gpu in names else offer
-            for offer in (*knowledge.offers, *knowledge.spot_offers)
+            for offer in knowledge.all_offers
         ]
         return load_advisor(knowledge=with_offers(knowledge, offers), tests=False)

@@ -20,7 +20,15 @@ from whichgpu.cli.interview.dialogue import Dialogue, StoppedError
 from whichgpu.cli.interview.session import Session, latest_session_file, new_session_file
 from whichgpu.cli.interview.typing_lines import typed_line
 from whichgpu.cli.interview.wording import welcome
-from whichgpu.cli.options import all_option, output_format, plain_option, rules_options, save_option, set_option
+from whichgpu.cli.options import (
+    Function,
+    all_option,
+    output_format,
+    plain_option,
+    rules_options,
+    save_option,
+    set_option,
+)
 from whichgpu.cli.pages import page_blocks
 from whichgpu.cli.records import save_record
 from whichgpu.cli.render.blocks import Block
@@ -40,15 +48,18 @@ if TYPE_CHECKING:
 _session_option = click.option("--session", metavar="FILE", type=click.Path(dir_okay=False), help="Keep answers here.")
 
 
+def _answer_options(function: Function) -> Function:
+    """Where the answer is kept, how it is printed, and by which rules it is decided."""
+    for option in (rules_options, all_option, output_format("text", "json", "markdown"), plain_option, save_option):
+        function = option(function)
+    return function
+
+
 @click.command()
 @click.option("--answers", metavar="FILE", type=click.Path(dir_okay=False), help="Facts that are known already.")
 @set_option
 @_session_option
-@save_option
-@plain_option
-@output_format("text", "json", "markdown")
-@all_option
-@rules_options
+@_answer_options
 def ask(
     *,
     answers: str | None,
@@ -74,11 +85,7 @@ def ask(
 
 @click.command()
 @click.argument("session", metavar="[SESSION]", required=False, type=click.Path(dir_okay=False))
-@save_option
-@plain_option
-@output_format("text", "json", "markdown")
-@all_option
-@rules_options
+@_answer_options
 def resume(
     *,
     session: str | None,

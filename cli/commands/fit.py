@@ -165,7 +165,7 @@ def _chosen(gpu: str | None, count: int | None, listing: str | None, knowledge: 
         match = knowledge.find_gpu(gpu)
         if not match.found:
             raise InputError(unknown_gpu(match, fact="gpu"))
-        named = knowledge.gpus[match.ids[-1]]
+        named = knowledge.gpus[match.usual]
         return Group(named, (Device(named.name),) * (count or 1), 0.0), []
     first, *others = _groups(listing, knowledge)
     if count is not None and count > first.count:

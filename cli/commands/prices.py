@@ -73,7 +73,7 @@ def show(
     8xh100 is h100 --count 8. Exits with 1 where no offer is left.
     """
     knowledge = load_catalogue(rules)
-    offers = [*knowledge.offers, *knowledge.spot_offers]
+    offers = list(knowledge.all_offers)
     if gpu:
         if (counted := _COUNTED.fullmatch(gpu)) and count is None:
             count, gpu = int(counted[1]), counted[2]

@@ -7,7 +7,14 @@ from typing import Any
 
 from whichgpu.cli.render.alternatives import VERDICTS, against, in_order_of_use
 from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph, Row, Summary, Tone
-from whichgpu.cli.render.choice import CHANGES_WITHOUT_ANSWER, how_to_ask, main_trade_offs, passed_over, standing_words
+from whichgpu.cli.render.choice import (
+    CHANGES_WITHOUT_ANSWER,
+    how_to_ask,
+    is_service,
+    main_trade_offs,
+    passed_over,
+    standing_words,
+)
 from whichgpu.cli.render.cost import basis_sentence, month_price, run_price, work_prices
 from whichgpu.cli.render.decision import aim_of, no_answer_blocks, unproven_sentence
 from whichgpu.cli.render.figures import gb, joined, percent, size, usd
@@ -52,7 +59,7 @@ def _page(
 ) -> list[Block]:
     others, changes, warnings, steps = amounts
     plan = decision["recommendation"]
-    head = _answer(decision, plan, names) if plan else [*no_answer_blocks(decision), *_summary(_owned(decision))]
+    head = _answer(decision, plan, names) if plan else [*no_answer_blocks(decision, names), *_summary(_owned(decision))]
     return [
         *head,
         *(_others(decision, plan, names, others, elsewhere=_as_it_is(decision, changes)) if plan else ()),
@@ -67,7 +74,8 @@ def _answer(decision: JsonObject, plan: JsonObject, names: Names) -> list[Block]
     blocks: list[Block] = [Heading("Recommendation", 1), Paragraph(plan_sentence(plan, names), "strong")]
     if not plan["proven"]:
         blocks.append(Paragraph(unproven_sentence(plan), "bad"))
-    rows = [*_owned(decision), _price(plan, decision), _memory(plan), *speed_rows(decision), _rent_or_buy(decision)]
+    rows = [*_owned(decision), _price(plan, decision), _memory(plan), *speed_rows(decision)]
+    rows.append(_rent_or_buy(decision, names))
     if named := _named(decision, names):
         rows.append(Row("You named", named))
     phases = [f"{p['phase'].replace('_', ' ')} {_short(p['recommendation'], names)}" for p in decision["phases"]]
@@ -125,12 +133,12 @@ def _memory(plan: JsonObject) -> Row:
     return Row("Memory", f"{says}{f', {level}' if level else ''}.", tone, memory["per_gpu_gb"] / there)
 
 
-def _rent_or_buy(decision: JsonObject) -> Row:
+def _rent_or_buy(decision: JsonObject, names: Names) -> Row:
     """The verdict with its ground, and what would turn it."""
     says = [procurement_sentence(decision)]
     comparison = decision["procurement"].get("comparison")
     if decision["procurement"].get("flip"):
-        says.append(flip_sentence(decision["procurement"]["flip"], comparison))
+        says.append(flip_sentence(decision["procurement"]["flip"], comparison, names))
     return Row("Rent or buy", " ".join(says))
 
 
@@ -162,7 +170,7 @@ def _others(
             continue
         words = [against(other, plan), standing_words(other, names) or _ranked_lower(other, decision)]
         items.append(Item(f"{name}{_its_price(other['cost'])}: {'; '.join(word for word in words if word)}."))
-    return _section("Alternatives", items, most, "alternatives", amount)
+    return _section(f"Alternatives{_compared_by(decision)}", items, most, "alternatives", amount)
 
 
 def _ranked_lower(other: JsonObject, decision: JsonObject) -> str:
@@ -170,6 +178,11 @@ def _ranked_lower(other: JsonObject, decision: JsonObject) -> str:
     if other.get("below_for") == "merit":
         return f"further from {aim_of(decision)}"
     return "ranked lower by the evidence"
+
+
+def _compared_by(decision: JsonObject) -> str:
+    """What costlier and slower mean for a job: an hour of the cheaper plan may cost more."""
+    return "" if is_service(decision) else ", by cost and time of the same work"
 
 
 def _its_price(cost: JsonObject) -> str:
@@ -183,7 +196,7 @@ def _its_price(cost: JsonObject) -> str:
 def _trade_offs(decision: JsonObject, most: int) -> list[Block]:
     found = _trade_offs_of(decision)
     items = [Item(entry["says"]) for entry in main_trade_offs(found, most)]
-    title = "What would change it" if decision["recommendation"] else CHANGES_WITHOUT_ANSWER
+    title = f"What would change it{_compared_by(decision)}" if decision["recommendation"] else CHANGES_WITHOUT_ANSWER
     return _section(title, items, most, "changes", len(found))
 
 
@@ -226,8 +239,9 @@ def _steps(decision: JsonObject, names: Names) -> Iterator[str]:
     """The first open question, then the weightiest advice, then ordering."""
     for entry in decision["open_questions"][:1]:
         yield f"Find out: {entry['question'] or entry['fact']} Then add --set {entry['fact']}=..."
-    advice = sorted(decision["advice"], key=lambda entry: names.priority(entry["code"]))
-    for entry in advice[:1]:
+    verdict = procurement_sentence(decision)  # What is said of renting and owning stands there.
+    advice = [entry for entry in decision["advice"] if (entry["text"] or entry["because"]) not in verdict]
+    for entry in sorted(advice, key=lambda entry: names.priority(entry["code"]))[:1]:
         yield str(entry["text"] or entry["because"])
     plan = decision["recommendation"]
     if plan and plan.get("launch"):

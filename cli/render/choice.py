@@ -24,13 +24,15 @@ _SAME = 0.01
 _PLAN_ID = re.compile(r"^(?P<gpu>.+)x(?P<count>\d+)(?:-[tpd]p\d+)*$")
 #: Where the rule speaks of the answer and not of the plan that was passed over.
 _OF_THE_ANSWER = {
-    "guide_cards": "A guide names the answer's card for this case, and not this one",
-    "guide_counts": "A guide names the answer's count for this case, and not this one",
+    "guide_cards": "A guide recommends the answer's card for such work, and not this one",
+    "guide_counts": "A guide recommends the answer's number of GPUs for such work, and not this one",
 }
 #: The same, where the answer stands in for the plan that guides and evidence put first.
 _OF_ITS_FIRST = {
-    "guide_cards": "A guide names the card that the answer stands in for, and not this one",
-    "guide_counts": "A guide names the count that the answer stands in for, and not this one",
+    "guide_cards": "A guide recommends another card for such work; the answer takes its place, and not this plan",
+    "guide_counts": (
+        "A guide recommends another number of GPUs for such work; the answer takes its place, and not this plan"
+    ),
 }
 #: Where it is the answer's card in another number or split.
 _SAME_CARD = "In this number or split, the same card beats the guide's plan by less"
@@ -39,8 +41,8 @@ _SAME_COUNT = "What a guide says of the count here fits the answer, and not this
 _KEPT_BACK = {
     "unverified": "a stated limit is not verified",
     "fallback": "chosen only where nothing else does the work",
-    "guide_cards": "no guide names its card here",
-    "guide_counts": "no guide names its count here",
+    "guide_cards": "no guide recommends its card for such work",
+    "guide_counts": "no guide recommends its number of GPUs for such work",
     "larger": "larger than the stated work needs",
     "late": "its answers come later than people tolerate",
     "room": "it only just meets a stated target",
@@ -93,7 +95,7 @@ def _chosen_over(
             items.append(Item(f"{line}: likewise.{cost}"))
             continue
         said.add(reason)
-        items.append(Item(f"{line}: {_ground(entry, plan, same_count=same_count)}.{cost}", _below(entry, names)))
+        items.append(Item(f"{line}: {_ground(entry, plan, names, same_count=same_count)}.{cost}", _below(entry, names)))
     return items
 
 
@@ -105,7 +107,7 @@ def _price(entry: JsonObject, *, by_the_hour: bool) -> str:
     return f" That makes the work {percent(100 * (1 / ratio - 1))} costlier." if ratio and ratio < 1 - _SAME else ""
 
 
-def _ground(entry: JsonObject, plan: JsonObject, *, same_count: bool) -> str:
+def _ground(entry: JsonObject, plan: JsonObject, names: Names, *, same_count: bool) -> str:
     """The reason against a plan, with the facts that it rests on."""
     because = entry["because"].strip().rstrip(".")
     of_the_answer = _OF_ITS_FIRST if plan.get("stands_in_for") else _OF_THE_ANSWER
@@ -113,10 +115,11 @@ def _ground(entry: JsonObject, plan: JsonObject, *, same_count: bool) -> str:
     if entry["reason"] == "guide_cards" and plan.get("stands_in_for") and entry["gpu"] == plan["gpu"]:
         ground = _SAME_CARD
     unnamed = [name for name in entry.get("waits_for") or () if name not in because]
-    facts = joined(entry["facts"]) if entry["rule"] or entry["reason"] in {"larger", "room", "late"} else ""
-    if not facts and len(unnamed) == len(entry.get("waits_for") or ()) and unnamed:
-        facts = f"not stated: {joined(unnamed)}"
-    return f"{ground} ({facts})" if facts else ground
+    if entry["facts"] and (entry["rule"] or entry["reason"] in {"larger", "room", "late"}):
+        return f"{ground}; stated: {joined([names.fact(fact) for fact in entry['facts']])}"
+    if unnamed and len(unnamed) == len(entry.get("waits_for") or ()):
+        return f"{ground}; not stated: {joined([names.fact(fact) for fact in unnamed])}"
+    return ground
 
 
 def _below(entry: JsonObject, names: Names) -> tuple[str, ...]:
@@ -221,10 +224,10 @@ def standing_words(plan: JsonObject, names: Names) -> str:
     """Why an alternative is not the answer: what beats it, or for what it stands below."""
     by = plan.get("dominated_by")
     if by:
-        how = "outweighed" if plan.get("below_for") == "outweighed" else "beaten"
         beats = plan_name(by, names)
-        same = beats == short_name(plan, names)  # The same cards in another split, or on other machines.
-        return f"{how} by {beats} {'split or placed otherwise' if same else ''}".rstrip()
+        if beats == short_name(plan, names):  # The same cards in another split, or on other machines.
+            beats += " split or placed otherwise"
+        return f"{beats} is better value" if plan.get("below_for") == "outweighed" else f"beaten by {beats}"
     kept = _KEPT_BACK.get(plan.get("below_for") or "")
     return f"kept back: {kept}" if kept else ""
 

@@ -15,11 +15,11 @@ JsonObject = Mapping[str, Any]
 _LABELS = (("per hour", "usd_per_hour"), ("per month", "usd_per_month"), ("for the run", "usd_per_run"))
 _PRICED_BY = {
     "owned": "You own {these}: the cost is the power that running {them} takes.",
-    "purchase": (
-        "Bought for your own site: the whole cost of owning over the horizon, spread over all its hours. A run also "
-        "pays for the idle hours between runs: a month of them unless it is stated how busy the hardware is."
-    ),
+    "purchase": "Bought for your own site: the whole cost of owning over the horizon, spread over all its hours.",
 }
+_IDLE_BETWEEN_RUNS = (
+    " A run also pays for the idle hours between runs: a month of them unless it is stated how busy the hardware is."
+)
 _GIVEN = "The price is the one that was given."
 _ONE_PRICE, _TWO_PRICES = 1, 2
 _MONTHS_A_YEAR = 12
@@ -75,7 +75,8 @@ def run_price(plan: JsonObject) -> list[str]:
         return []
     minutes = _set_up_minutes(plan)
     set_up = f", and {minutes} minutes to set up" if minutes else ""
-    return [f"{usd(run)} for the run{f' ({hours(length)}{set_up})' if length else ''}"]
+    length_words = hours(length).partition(" (")[0] if length else ""
+    return [f"{usd(run)} for the run{f' ({length_words}{set_up})' if length else ''}"]
 
 
 def month_price(decision: JsonObject, plan: JsonObject) -> list[str]:
@@ -124,7 +125,9 @@ def basis_sentence(plan: JsonObject) -> str:
 def _priced_by(plan: JsonObject) -> str:
     """What a price that is on no list rests on."""
     these, them = ("this GPU", "it") if plan["count"] == 1 else ("these GPUs", "them")
-    return _PRICED_BY.get(plan["cost"].get("origin") or "", _GIVEN).format(these=these, them=them)
+    origin = plan["cost"].get("origin") or ""
+    more = _IDLE_BETWEEN_RUNS if origin == "purchase" and plan["cost"].get("usd_per_run") else ""
+    return _PRICED_BY.get(origin, _GIVEN).format(these=these, them=them) + more
 
 
 def _rented_instead(plan: JsonObject) -> str:

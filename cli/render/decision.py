@@ -9,6 +9,7 @@ from whichgpu.cli.render.alternatives import alternative_blocks, candidate_block
 from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph
 from whichgpu.cli.render.choice import chosen_over_blocks, trade_off_blocks
 from whichgpu.cli.render.cost import cost_blocks
+from whichgpu.cli.render.figures import value_text
 from whichgpu.cli.render.launch import launch_blocks
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.notes import (
@@ -86,7 +87,7 @@ def unproven_sentence(plan: JsonObject) -> str:
     return "Not proven: a hard limit could not be checked, because something is unknown. The open questions say what."
 
 
-def no_answer_blocks(decision: JsonObject) -> list[Block]:
+def no_answer_blocks(decision: JsonObject, names: Names) -> list[Block]:
     """Why there is no recommendation, and what would help."""
     gap = decision["no_answer"]
     blocks: list[Block] = [
@@ -95,13 +96,17 @@ def no_answer_blocks(decision: JsonObject) -> list[Block]:
     ]
     if gap["facts"]:
         questions = {entry["fact"]: entry["question"] for entry in decision["open_questions"]}
+        groups = gap.get("relaxable") or [[fact] for fact in gap["facts"]]
         lead = {
             "facts_missing": "Please provide:",
-            "nothing_fits": "What stands in the way, and could be relaxed:",
+            "nothing_fits": f"A plan would qualify without {'one of these' if len(groups) > 1 else 'this'}:",
             "contradictory": "These cannot all hold:",
         }[gap["kind"]]
-        groups = gap.get("relaxable") or [[fact] for fact in gap["facts"]]
-        asked = {fact: f"{fact}: {questions[fact]}" if questions.get(fact) else fact for fact in gap["facts"]}
+        stated = {name: value_text(fact["value"]) for name, fact in decision["facts"].items()}
+        asked = {
+            fact: f"{fact}: {questions[fact]}" if questions.get(fact) else names.fact(fact, stated.get(fact))
+            for fact in gap["facts"]
+        }
         items = tuple(Item(" together with ".join(asked[fact] for fact in facts)) for facts in groups)
         blocks += [Paragraph(lead), Bullets(items)]
     return blocks
@@ -132,7 +137,7 @@ def aim_of(decision: JsonObject) -> str:
     """What the choice was made for."""
     if decision.get("objective_stated", True):  # Records of before do not say so, and had one.
         return shipped_objectives()[decision["objective"]].aim
-    return "what the guides name for the case, since no objective was stated"
+    return "what the guides recommend for such work, since no objective was stated"
 
 
 _Section = Callable[[JsonObject, Names, bool], list[Block]]
@@ -145,7 +150,7 @@ def _of_the_plan(make: Callable[[JsonObject], list[Block]]) -> _Section:
 
 #: The sections of a page by the names under which they can be asked for, in their order.
 SECTIONS: dict[str, _Section] = {
-    "answer": lambda d, names, _all: _answer(d, names) if d["recommendation"] else no_answer_blocks(d),
+    "answer": lambda d, names, _all: _answer(d, names) if d["recommendation"] else no_answer_blocks(d, names),
     "memory": _of_the_plan(memory_blocks),
     "speed": _of_the_plan(speed_blocks),
     "cost": _of_the_plan(cost_blocks),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from whichgpu.engine.core import usd_words
+
 
 BYTES_PER_GB = 1e9
 GIB_PER_GB = BYTES_PER_GB / 2**30
@@ -46,14 +48,8 @@ def gb_and_gib(value: float | None) -> str:
 
 
 def usd(value: float | None) -> str:
-    """Dollars: cents below a hundred, more digits below ten cents, whole dollars above a hundred."""
-    if value is None:
-        return "unknown"
-    if abs(value) >= 100:
-        return f"${value:,.0f}"
-    if 0 < abs(value) < 0.1:
-        return f"${value:.3g}"
-    return f"${value:.2f}"
+    """Dollars as people write them, or that they are not known."""
+    return "unknown" if value is None else usd_words(value)
 
 
 def percent(value: float | None) -> str:

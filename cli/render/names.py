@@ -58,7 +58,7 @@ SHARDING = {
 
 
 class Names(Struct, frozen=True):
-    """Display names of GPUs and sources by id, the priority of each code, and each source as a full citation.
+    """Display names of GPUs, sources and facts by id, the priority of each code, each source as a full citation.
 
     ``sections`` are cited passages with their headings, by ``source/section``; ``codes`` and ``rules`` what warnings
     and rules say, by code and id. Empty mappings are fine: ids then stand for themselves.
@@ -71,10 +71,17 @@ class Names(Struct, frozen=True):
     sections: Mapping[str, str] = field(default_factory=dict)
     codes: Mapping[str, str] = field(default_factory=dict)
     rules: Mapping[str, str] = field(default_factory=dict)
+    facts: Mapping[str, str] = field(default_factory=dict)
 
     def gpu(self, gpu_id: str) -> str:
         """``nvidia-a100-80gb-sxm`` as NVIDIA A100 80 GB SXM."""
         return self.gpus.get(gpu_id) or fair_form(gpu_id)
+
+    def fact(self, name: str, value: str | None = None) -> str:
+        """``ttft_slo_ms`` as ``time to first token target (ttft_slo_ms)``, with its value where one is given."""
+        label = self.facts.get(name)
+        stated = name if value is None else f"{name}: {value}"
+        return f"{label} ({stated})" if label and label != name else stated
 
     def priority(self, code: str) -> int:
         """Where a warning or an advice stands: 1 comes first, one without a rank comes last."""

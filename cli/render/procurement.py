@@ -42,14 +42,15 @@ def procurement_blocks(decision: JsonObject, names: Names) -> list[Block]:
     if sums := _sums(comparison, decision["figures"], names) if comparison else _sums_of_old(decision["figures"]):
         blocks.append(Paragraph(sums))
     if procurement.get("flip"):
-        blocks.append(Paragraph(flip_sentence(procurement["flip"], comparison)))
+        blocks.append(Paragraph(flip_sentence(procurement["flip"], comparison, names)))
     known = [entry for entry in procurement["thresholds"] if entry["value"] is not None]
     if known:
         items = tuple(_threshold(entry, names) for entry in known)
         blocks += [Paragraph("The lines of the guides, applied to this case:"), Bullets(items)]
     lacking = sorted({entry["fact"] for entry in procurement["thresholds"] if entry["value"] is None})
     if lacking:
-        blocks.append(Paragraph(f"Further lines of the guides would apply if this were known: {joined(lacking)}."))
+        words = joined([names.fact(fact) for fact in lacking])
+        blocks.append(Paragraph(f"Further lines of the guides would apply if this were known: {words}."))
     where = origin(", ".join(procurement.get("rules") or ()) or None, tuple(procurement.get("sources") or ()), names)
     return [*blocks, Paragraph(f"By {where}.", "faint")] if where else blocks
 
@@ -152,8 +153,9 @@ def _how_clear(comparison: JsonObject) -> str:
 
 
 def _threshold(entry: JsonObject, names: Names) -> Item:
-    says = f"{names.source(entry['source'])}: {entry['limit']}. {entry['fact']} is {number(entry['value'])} here, so "
-    says += _SAYS[entry["says"]]
+    fact = names.fact(entry["fact"])
+    here = f"{fact[:1].upper()}{fact[1:]} is {number(entry['value'])} here"
+    says = f"{names.source(entry['source'])}: {entry['limit']}. {here}, so {_SAYS[entry['says']]}"
     agrees = entry.get("agrees")
     if agrees is not None:
         says += f", which {'agrees' if agrees else 'does not agree'} with the comparison"
@@ -163,11 +165,11 @@ def _threshold(entry: JsonObject, names: Names) -> Item:
     return Item(f"{says}.", (f"Drawn for {entry['scope']}{within}.",))
 
 
-def flip_sentence(flip: JsonObject, comparison: JsonObject | None) -> str:
+def flip_sentence(flip: JsonObject, comparison: JsonObject | None, names: Names) -> str:
     """What would turn the verdict."""
     form = usd if "usd" in flip["fact"].split("_") else percent if flip["fact"].endswith("_pct") else number
     now, needed = form(flip["now"]), form(flip["needed"])
     way = {"rent": "Renting", "own": "Owning"}[flip["verdict"]]
     side = "below" if flip["needed"] < flip["now"] else "above"
     clearly = "clearly " if comparison and comparison["says"] == "even" else ""
-    return f"{way} would {clearly}cost less if {flip['fact']} were {side} {needed} instead of {now}."
+    return f"{way} would {clearly}cost less if the {names.fact(flip['fact'])} were {side} {needed} instead of {now}."

@@ -88,7 +88,7 @@ def _opening(saved: Saved, names: Names) -> Markup:
     plan = decision["recommendation"]
     mark = tag("p", saved.mark, class_="good" if saved.standing.state == "signed" else "mark")
     if plan is None:
-        return tag("header", to_html(no_answer_blocks(decision)), mark, class_="page")
+        return tag("header", to_html(no_answer_blocks(decision, names)), mark, class_="page")
     verdict = decision["procurement"]["verdict"]
     parts = [
         tag("h1", short_name(plan, names)),

@@ -232,12 +232,12 @@ class _Reading:
         return (group,) if members[group] == match.ids else match.ids
 
     def configuration(self, reserved: Mapping[str, Any]) -> tuple[str | None, int | None]:
-        """The configuration that ``size`` is asked about; a family or series means its last member by id (SXM)."""
+        """The configuration that ``size`` is asked about; a family or series means its usual card."""
         gpu: str | None = None
         if reserved.get("gpu") not in (None, ""):
             match = self._knowledge.find_gpu(str(reserved["gpu"]))
             if match.found:
-                gpu = match.ids[-1]
+                gpu = match.usual
             else:
                 self.problems.append(unknown_gpu(match, fact="gpu"))
         count = read_value(self._vocabulary.facts["num_gpus"], reserved.get("count"))

@@ -160,13 +160,11 @@ def measures_of(
         time = perceived_time = np.where(latency > 0, latency, time)
         if rate_stated:
             perceived_time = np.where(latency > 0, np.maximum(time, objective.at_once_ms), time)
-    around = objective.around_usd_per_hour
-    weighed_cost = np.where(np.isnan(hourly), highest_usd_per_gpu_hour * count, hourly) + around
+    feared = np.where(np.isnan(hourly), highest_usd_per_gpu_hour * count, hourly)
+    weighed_cost = feared + objective.around_usd_per_hour
     shared = objective.sharing(count, ordered_gpus(table))
     weighed_time = perceived_time * objective.gain_of_doubling ** np.log2(shared)
-    unknown = np.full(len(table), np.nan)
-    late = table.numbers("plan.lateness") / objective.patience if objective.cost_exponent else unknown
-    lateness = np.fmax(late, 1.0)
+    unknown, lateness = np.full(len(table), np.nan), _lateness(table, objective)
     if not job:
         monthly = table.numbers("plan.usd_per_month")
         cost = np.where(np.isnan(monthly), hourly, monthly)
@@ -185,6 +183,13 @@ def measures_of(
         perceived_time,
         lateness,
     )
+
+
+def _lateness(table: PlanTable, objective: Objective) -> Any:
+    """How many times each plan's cost counts, since it is later than people tolerate; 1 where no cost counts."""
+    if not objective.cost_exponent:
+        return np.ones(len(table))
+    return np.fmax(table.numbers("plan.lateness") / objective.patience, 1.0)
 
 
 def measures_among(

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from whichgpu.engine.catalogue import Knowledge, currencies, per_usd
 from whichgpu.engine.core import Place, Problem, Value
 from whichgpu.engine.plans import unoffered
-from whichgpu.engine.rules import FactDef, Vocabulary, conditions_of, evaluate, fold, read_value
+from whichgpu.engine.rules import FactDef, Vocabulary, conditions_of, evaluate, fold, format_number, read_value
 
 
 #: Words that stand among the choices of many facts and say nothing by themselves.
@@ -200,7 +200,7 @@ def _in_dollars(written: str, fact: FactDef) -> str | None:
     if not isinstance(amount, int | float):
         return None
     usd = amount / per_usd(code)
-    return f"write {float(f'{usd:.3g}'):,g}, in US dollars (at the rate of {currencies().as_of})"
+    return f"write {format_number(usd, digits=3)}, in US dollars (at the rate of {currencies().as_of})"
 
 
 def _currency(word: str | None) -> str | None:

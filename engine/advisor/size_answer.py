@@ -100,4 +100,4 @@ def _gpu_id(advisor: Advisor, workload: Workload, gpu: str | None) -> str:
     match = advisor.knowledge.find_gpu(str(name))
     if not match.found:
         raise InputError(unknown_gpu(match, fact="gpu"))
-    return match.ids[-1]
+    return match.usual

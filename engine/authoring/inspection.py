@@ -127,7 +127,7 @@ UNDER_LAYERS = "under these layers: "
 
 def catalogue_view(knowledge: Knowledge) -> CatalogueView:
     """The GPUs, and the names that conditions may compare facts of plans and GPUs with."""
-    gpus, offers = tuple(knowledge.gpu_facts.values()), (*knowledge.offers, *knowledge.spot_offers)
+    gpus, offers = tuple(knowledge.gpu_facts.values()), knowledge.all_offers
     words: dict[str, set[str]] = {
         "plan.gpu": set(knowledge.gpus),
         "plan.family": set(knowledge.families),

@@ -89,9 +89,14 @@ class Knowledge:
         return tuple(gpu for gpu in self.gpus.values() if gpu.plannable)
 
     @cached_property
+    def all_offers(self) -> tuple[Offer, ...]:
+        """The whole price list: offers with a firm price, then those that can only be had interruptibly."""
+        return (*self.offers, *self.spot_offers)
+
+    @cached_property
     def priced_ids(self) -> frozenset[str]:
         """The GPUs that somebody rents out, or that have a price to buy."""
-        offered = {offer.gpu for offers in (self.offers, self.spot_offers) for offer in offers}
+        offered = {offer.gpu for offer in self.all_offers}
         return frozenset(
             gpu.id
             for gpu in self.gpus.values()

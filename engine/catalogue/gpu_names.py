@@ -22,6 +22,7 @@ class GpuMatch(Struct, frozen=True):
     kind: MatchKind
     ids: tuple[str, ...] = ()
     nearest: tuple[str, ...] = ()
+    usual: str = ""  # the card that is meant where it has to be one: what the name means without its vendor
 
     @property
     def found(self) -> bool:
@@ -65,8 +66,18 @@ class GpuNames:
             words = distinctive_words(name)
             found = self._by_words(words) or (self._by_words(words - EDITIONS) if words & EDITIONS else None)
         if found is not None:
-            return GpuMatch(name, found[0], found[1])
+            return GpuMatch(name, found[0], found[1], usual=self._usual(*found))
         return GpuMatch(name, "none", nearest=self._nearest(name))
+
+    def _usual(self, kind: MatchKind, ids: tuple[str, ...]) -> str:
+        """``NVIDIA RTX 3080`` is a series, and ``RTX 3080`` one of its cards; else the last by id, which is SXM."""
+        if kind in {"family", "series"}:
+            gpu = self._gpus[ids[0]]
+            group = gpu.family if kind == "family" else gpu.series
+            plain = self._exact.get(exact_form(group.removeprefix(f"{gpu.vendor}-")))
+            if plain is not None and plain[0] == "id" and plain[1][0] in ids:
+                return plain[1][0]
+        return ids[-1]
 
     def _by_words(self, words: frozenset[str]) -> tuple[MatchKind, tuple[str, ...]] | None:
         found = self._words.get(words) or self._without_memory(words) or self._words.get(words - {"sxm"})

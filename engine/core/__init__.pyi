@@ -97,6 +97,7 @@ from .values import (
     Value as Value,
     is_number as is_number,
     number as number,
+    usd_words as usd_words,
 )
 from .version import VERSION as VERSION
 from .yaml.cache import sources_alone as sources_alone

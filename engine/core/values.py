@@ -1,4 +1,4 @@
-"""The values a fact can hold, and how absence is written."""
+"""The values a fact can hold, how absence is written, and how an amount of money is."""
 
 from __future__ import annotations
 
@@ -26,3 +26,10 @@ def number(facts: Facts, name: str) -> float | None:
 def is_number(value: object) -> TypeGuard[float]:
     """Whether a value is an integer or a float; true and false are neither."""
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def usd_words(value: float) -> str:
+    """An amount in US dollars: cents below a hundred, more digits below ten cents, whole dollars above a hundred."""
+    if abs(value) >= 100:
+        return f"${value:,.0f}"
+    return f"${value:.3g}" if 0 < abs(value) < 0.1 else f"${value:.2f}"

@@ -57,7 +57,7 @@ def then_of(stated: Mapping[str, Coded], rows: int, advisor: Advisor) -> Then:
         match = advisor.knowledge.find_gpu(str(name))
         if not match.found:
             return Hardware(None, f"no GPU is called {str(name)!r}")
-        return Hardware(match.ids[-1], None, advisor.knowledge.gpus[match.ids[-1]].usable_gb)
+        return Hardware(match.usual, None, advisor.knowledge.gpus[match.usual].usable_gb)
 
     hardware = stated.get("gpu", nothing).mapped(named)
     count, hours, per_hour, usd = (

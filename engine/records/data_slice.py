@@ -113,7 +113,7 @@ def _without(value: Any, keys: frozenset[str]) -> Any:
 
 def _offers_of(knowledge: Knowledge) -> JsonObject:
     """All offers, a list for each column: a plan's price is a median over many of them."""
-    rows = [*knowledge.offers, *knowledge.spot_offers]
+    rows = knowledge.all_offers
     return {name: [to_builtins(getattr(offer, name)) for offer in rows] for name in _OFFER}
 
 

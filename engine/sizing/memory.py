@@ -80,7 +80,10 @@ def granted_column(job: Job, gpus: GpuTable) -> Floats:
 def own_column(job: Job, gpus: GpuTable, tensor: int = 1) -> Floats:
     """The part of an estimate that depends on the card, in GB: the driver's context, or what an engine keeps free.
 
-    With so many ``tensor`` ranks to a layer, of which an engine's forward pass is split among.
+    Args:
+        job: what is sized.
+        gpus: the cards.
+        tensor: ranks of a layer, among which an engine's forward pass is split.
     """
     context, small = card_columns(gpus)
     if job.training or job.shape is None:

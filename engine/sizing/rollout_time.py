@@ -23,6 +23,8 @@ from whichgpu.engine.sizing.speed_serving import steps_of_engine
 _HALF = 2.0
 #: Tokens that engines allot to a sequence at a time.
 _BLOCK = 16
+#: An engine is split until a quarter of the weights' size is left for the cache of what it writes.
+_WITH_CACHE = 1.25
 #: Passes forward that an update comes to with recomputation: forward, twice that back, and forward again.
 _LEARNS = 4.0
 
@@ -66,7 +68,7 @@ def answer_s(job: Job, shape: Shape, table: GpuTable, which: Ints, rows: Rows, p
     written = min(written, job.seq_len_tokens)
     usable = table.usable_gb()[which] * 1e9 * (job.rollout_share or known.card_share.value)
     weights = shape.params * _HALF
-    split = np.exp2(np.ceil(np.log2(np.maximum(1.0, 1.25 * weights / usable))))
+    split = np.exp2(np.ceil(np.log2(np.maximum(1.0, _WITH_CACHE * weights / usable))))
     split = np.minimum(job.rollout_tensor or split, rows.count)
     replicas = rows.count / split
     element = sizing_constants().kv_cache[job.kv_precision]

@@ -83,8 +83,7 @@ _GRAPHS = TermKind("graphs", "captured CUDA graphs", ("engine",), "see knowledge
 def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
     """Memory per GPU of serving ``job`` for each row; data ranks share the requests and the models."""
     tensor, pipeline = rows.tensor, rows.pipeline
-    constants = sizing_constants()
-    weight = constants.weights[job.weight_precision]
+    weight = sizing_constants().weights[job.weight_precision]
     models = ceiling(job.models_served, rows.data)
     weights = models * _weights_gb(job, shape, weight, rows)
     sequences = ceiling(rows.batch, rows.data) * _beams(job)
@@ -97,12 +96,10 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
     may_be: Any = 0.0
     twice, cache = 0.0, np.zeros(len(tensor))  # An encoder reads its input once and caches nothing.
     if job.family != "encoder":
-        element, block = constants.kv_cache[job.kv_precision], 1 if job.engine == "transformers" else 16
-        cached = cached_bytes_per_sequence(shape, job.context_tokens, element, tensor, block)
         # A whole second cache counts as cache; one layer's keys at another time than a prompt's peak.
         beside = holds_two_caches(job, shape)
         twice = 0.0 if beside else cache_twice(job, shape)
-        per_sequence = cached * fullest_stage(shape, pipeline)[0] * (2.0 if beside else 1.0) / 1e9
+        per_sequence = _cache_of_a_sequence_gb(job, shape, rows) * (2.0 if beside else 1.0)
         cache = sequences * per_sequence
         parts.append(PartColumn(_CACHE, cache, (sequences, job.context_tokens, job.kv_precision, per_sequence)))
     if reserve.keeps_free:
@@ -142,6 +139,13 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
         band_reason=reason,
         method="architecture" if shape.known else "rule of thumb",
     )
+
+
+def _cache_of_a_sequence_gb(job: Job, shape: Shape, rows: Rows) -> Any:
+    """Keys and values of a sequence of the whole context, on the stage that has most of them."""
+    element, block = sizing_constants().kv_cache[job.kv_precision], 1 if job.engine == "transformers" else 16
+    cached = cached_bytes_per_sequence(shape, job.context_tokens, element, rows.tensor, block)
+    return cached * fullest_stage(shape, rows.pipeline)[0] / 1e9
 
 
 def _prompts_gb(job: Job, shape: Shape, sequences: Any, rows: Rows) -> Any:

@@ -109,21 +109,15 @@ def _with_encoders(shape: Shape, encoders_b: float | None, *, beside: bool) -> S
 
 
 def _published(model: ModelSpec, stated_b: float | None, active_b: float | None) -> Shape | None:
-    hidden, layers = model.hidden or 0, model.layers or 0
+    hidden, layers, vocab = model.hidden or 0, model.layers or 0, model.vocab or 0
     heads = model.heads or 1
-    head_dim = model.head_dim or max(1, hidden // heads)
     kv_heads = model.kv_heads or heads
-    vocab = model.vocab or 0
+    head_dim = model.head_dim or max(1, hidden // heads)
     gated = model.gated_mlp is not False
     width = _feed_forward_width(model)
     computed = _computed_params(model, heads, head_dim, kv_heads, vocab, gated=gated)
     encoders = _beside_language(model)
-    if computed is not None:
-        computed += encoders
-    params = computed
-    exact = computed is not None
-    if stated_b is not None and (computed is None or abs(computed - stated_b * 1e9) > _AGREES * stated_b * 1e9):
-        params, exact = stated_b * 1e9, False
+    params, exact = _believed(None if computed is None else computed + encoders, stated_b)
     if params is None or params <= 0:
         return None
     embedding = float(vocab * hidden)
@@ -174,6 +168,13 @@ def _published(model: ModelSpec, stated_b: float | None, active_b: float | None)
         drops_out=model.drops_out or _like_bert(model),
         encoders=min(encoders, params),
     )
+
+
+def _believed(computed: float | None, stated_b: float | None) -> tuple[float | None, bool]:
+    """The parameter count that is taken, and whether it is the one that was computed from the dimensions."""
+    if stated_b is not None and (computed is None or abs(computed - stated_b * 1e9) > _AGREES * stated_b * 1e9):
+        return stated_b * 1e9, False
+    return computed, computed is not None
 
 
 def _beside_language(model: ModelSpec) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from whichgpu.engine.core import TURNED, Pick
 from whichgpu.engine.sizing.generator_parts import SAME_SIZE, decodes_wide, latent_space, nearest
-from whichgpu.engine.sizing.generators import generator_of
+from whichgpu.engine.sizing.generator_sizes import generator_of
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.rows import Floats, Ints

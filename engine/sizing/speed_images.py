@@ -13,7 +13,7 @@ from whichgpu.engine.sizing.composed import composed_network
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.demand import Demand
 from whichgpu.engine.sizing.generator_parts import traced_denoiser
-from whichgpu.engine.sizing.generators import fetched_gb
+from whichgpu.engine.sizing.generator_sizes import fetched_gb
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.host_traffic import offloaded_s
 from whichgpu.engine.sizing.intake_steps import usual_samples
@@ -75,7 +75,8 @@ def learning_of(job: Job, layers: float = _LAYERS, adapted: float = 0.0) -> Lear
     Args:
         job: what is trained.
         layers: of the network.
-        adapted: matrices to which adapters are fitted; as many as a language model's layers have where not known.
+        adapted: matrices of width x width to which adapters are fitted. Where not known, 9 a layer: attention's four,
+            and two of the feed-forward part, which are four times as wide and count two and a half each.
     """
     params = 1e9 * (job.params_b or 0.0)
     width = (params / (12.0 * layers)) ** 0.5
@@ -255,8 +256,8 @@ def _denoiser_of(job: Job) -> Denoiser | None:
         how = ("lora" if job.peft else "full") + ("_autocast" if job.recipe == "mixed" else "")
         kept = pixels * getattr(traced.kept, how)
     # A block of a UNet attends to itself and to the prompt, with four matrices each.
-    attends = 2 if convolves else traced.attentions if traced is not None else 1
-    return Denoiser(products, attention, kept, layers, 4.0 * attends * layers, params)
+    attentions = 2 if convolves else traced.attentions if traced is not None else 1
+    return Denoiser(products, attention, kept, layers, 4.0 * attentions * layers, params)
 
 
 def _pixels_of(job: Job) -> Any:

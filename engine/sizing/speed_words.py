@@ -76,14 +76,14 @@ _BATCH_WORDS = {
 }
 _NETWORK_WORDS = {
     **_BATCH_WORDS,
-    "images_per_s": "GPUs / seconds of an image, the longer of FLOPs / (peak x share used) and its maps / bandwidth; in"
-    " training no step is shorter than its kernels take to start, and ranks exchange gradients, and divided weights",
-    "samples_per_s": "GPUs / seconds of a sample, FLOPs / (peak x share used) and no less than its maps / bandwidth; in"
-    " training no step is shorter than its kernels take to start, and ranks exchange gradients, and divided weights",
+    "images_per_s": "GPUs / (FLOPs of an image / (peak x share used) + bytes of its maps / bandwidth); in training no"
+    " step is shorter than its kernels take to start, and ranks exchange gradients, and divided weights",
+    "samples_per_s": "GPUs / (FLOPs of a sample / (peak x share used) + bytes of its maps / bandwidth); in training no"
+    " step is shorter than its kernels take to start, and ranks exchange gradients, and divided weights",
     "audio_hours_per_hour": "windows per second x seconds of sound in each",
     "capacity_audio_hours_per_hour": "windows of full batches per second x seconds of sound in each",
     "max_streams": "requests per second that keep the targets / frames per second of a stream",
-    "latency_ms": "FLOPs / (peak x share used), no less than its maps / bandwidth, + the server's time; and the wait",
+    "latency_ms": "FLOPs / (peak x share used) + bytes of its maps / bandwidth + the server's time; and the wait",
 }
 _TRAINED_NETWORK_WORDS = {
     **_NETWORK_WORDS,
@@ -94,9 +94,9 @@ _DENOISING_WORDS = {
     **_NETWORK_WORDS,
     "images_per_s": "steps per second / denoising steps",
     "samples_per_s": "steps per second / denoising steps",
-    "steps_per_s": "GPUs / (guidance passes x (products / (peak x share) + attention + bytes between / bandwidth))",
+    "steps_per_s": "denoising steps x GPUs / (seconds of the steps, of encoding the prompt and of decoding)",
     "latency_ms": "denoising steps x guidance passes x (products / (peak x share) + attention + bytes between them /"
-    " bandwidth) x samples together",
+    " bandwidth) x samples together, no less than the kernels take to start, + encoding and decoding; and the wait",
 }
 _LOOKUP_WORDS = {
     **_BATCH_WORDS,

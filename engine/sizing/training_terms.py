@@ -95,7 +95,7 @@ ACTIVATIONS = TermKind(
 LOGITS = TermKind(
     "logits",
     "micro-batch x tokens x vocabulary x 8 to 16 bytes, by the loss, who holds the answers and the release of"
-    " transformers / tensor ranks; an eighth with a chunked loss, and its chunks",
+    " transformers / tensor ranks; of a chunked loss one chunk, an eighth where the framework's chunks are not known",
     ("micro_batch", "seq_len_tokens", "vocab", "chunked_loss"),
     "traced without a GPU (knowledge/sizing.yaml, logits); litgpt, torchtune and Hugging Face runs",
 )

@@ -12,7 +12,10 @@ from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.reasons import claim_blocks, stand_in_blocks
 
 
-NAMES = Names(gpus={"nvidia-rtx-4090": "RTX 4090", "nvidia-b200": "B200"}, sources={}, priorities={})
+NAMES = Names(
+    gpus={"nvidia-rtx-4090": "RTX 4090", "nvidia-b200": "B200"},
+    facts={"lifecycle_stage": "project stage", "rocm_ok": "AMD software is fine", "task": "task"},
+)
 
 
 def over(**changes: Any) -> dict[str, Any]:
@@ -72,8 +75,8 @@ def lines(blocks: list[Any]) -> list[str]:
 def test_what_was_passed_over_is_named_with_its_reason_and_price() -> None:
     said = lines(chosen_over_blocks(decision(chosen_over=[over()]), NAMES, everything=False))
     assert said[1] == (
-        "1 x RTX 4090 ($0.38 an hour, 14 % cheaper, 3 x as fast): Consumer cards are not for production "
-        "(lifecycle_stage). That costs $0.06 an hour."
+        "1 x RTX 4090 ($0.38 an hour, 14 % cheaper, 3 x as fast): Consumer cards are not for production; "
+        "stated: project stage (lifecycle_stage). That costs $0.06 an hour."
     )
 
 
@@ -89,7 +92,7 @@ def test_a_reason_is_said_once_and_four_plans_are_shown() -> None:
 def test_a_guides_reason_speaks_of_the_answer() -> None:
     entry = over(reason="guide_cards", because="The table names these cards", facts=["task"])
     said = lines(chosen_over_blocks(decision(chosen_over=[entry]), NAMES, everything=False))
-    assert "A guide names the answer's card for this case, and not this one (task)." in said[1]
+    assert "A guide recommends the answer's card for such work, and not this one; stated: task." in said[1]
 
 
 def test_where_the_answer_stands_in_for_a_guides_card_that_is_said() -> None:
@@ -104,14 +107,14 @@ def test_where_the_answer_stands_in_for_a_guides_card_that_is_said() -> None:
     assert "the same card beats the guide's plan by less" in said[1]
     other = decision(chosen_over=[over(reason="guide_cards", gpu="nvidia-l4")], stands_in_for=first)
     said = lines(chosen_over_blocks(other, NAMES, everything=False))
-    assert "A guide names the card that the answer stands in for, and not this one" in said[1]
+    assert "A guide recommends another card for such work; the answer takes its place, and not this plan" in said[1]
     assert stand_in_blocks(decision(), NAMES) == []
 
 
 def test_what_could_be_stated_is_named_where_the_reason_does_not() -> None:
     entry = over(facts=[], waits_for=["rocm_ok"], because="It runs rocm")
     assert (
-        "It runs rocm (not stated: rocm_ok)."
+        "It runs rocm; not stated: AMD software is fine (rocm_ok)."
         in lines(chosen_over_blocks(decision(chosen_over=[entry]), NAMES, everything=False))[1]
     )
     named = over(facts=[], waits_for=["rocm_ok"], because="It runs rocm (rocm_ok)")
@@ -194,7 +197,7 @@ def test_a_job_is_costlier_for_its_work_and_not_by_the_hour() -> None:
         ({"dominated_by": "nvidia-b200x2-tp2-dp1", "gpu": "nvidia-l4", "count": 1}, "beaten by 2 x B200"),
         (
             {"dominated_by": "nvidia-b200x2-tp2-dp1", "gpu": "nvidia-b200", "count": 2, "below_for": "outweighed"},
-            "outweighed by 2 x B200 split or placed otherwise",
+            "2 x B200 split or placed otherwise is better value",
         ),
         ({"dominated_by": None, "below_for": "fallback"}, "kept back: chosen only where nothing else does the work"),
         ({"dominated_by": None, "below_for": "evidence"}, ""),

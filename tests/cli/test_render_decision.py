@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from whichgpu.cli.render.brief import brief_blocks
 from whichgpu.cli.render.cost import basis_sentence
 from whichgpu.cli.render.decision import decision_blocks
 from whichgpu.cli.render.markdown import to_markdown
@@ -19,6 +20,12 @@ NAMES = Names(
     gpus={"nvidia-a100-80gb-sxm": "NVIDIA A100 80 GB SXM"},
     sources={"gmi": "GMI Cloud guide"},
     priorities={"W-LOW-HEADROOM": 1, "W-HIDDEN-COSTS-CLOUD": 4},
+    facts={
+        "utilization_pct": "utilisation",
+        "rent_quote_usd_h": "rental price",
+        "budget_usd_per_hour": "budget per hour",
+        "ttft_slo_ms": "time to first token",
+    },
 )
 
 
@@ -54,9 +61,9 @@ def test_the_plan_comes_first_in_one_sentence(answered: dict[str, Any]) -> None:
         "price of 2026-07-20",
         "Rented from a GPU cloud (lambda)",
         "Rent. At 25 % use the cards would pay for themselves after 58 months",
-        "GMI Cloud guide: rent below 70 %. utilization_pct is 25 here, so it says rent.",
+        "GMI Cloud guide: rent below 70 %. Utilisation (utilization_pct) is 25 here, so it says rent.",
         "Further lines of the guides would apply if this were known: gpu_hours_total.",
-        "Owning would cost less if utilization_pct were above 62.5 % instead of 25 %.",
+        "Owning would cost less if the utilisation (utilization_pct) were above 62.5 % instead of 25 %.",
         "By rule rent-below-break-even; source: GMI Cloud guide, tco.",
         "For (interconnect, +4): A layer split over several GPUs",
         "rule nvlink-for-tensor-parallel; source: runpod/multi-gpu",
@@ -261,6 +268,29 @@ def test_other_reasons_for_no_recommendation(unanswered: dict[str, Any], kind: s
     assert "budget_usd_per_hour" in unwrapped(unanswered)
 
 
+def test_what_stands_in_the_way_is_said_in_words_with_the_fact_to_set(unanswered: dict[str, Any]) -> None:
+    facts = ["budget_usd_per_hour", "ttft_slo_ms", "task"]
+    groups = [["budget_usd_per_hour", "ttft_slo_ms"], ["task"]]
+    unanswered["facts"]["budget_usd_per_hour"] = {"value": 2.5, "origin": "given", "seq": None}
+    unanswered["no_answer"] = {"kind": "nothing_fits", "why": "Because.", "facts": facts, "relaxable": groups}
+    unanswered["open_questions"] = []
+    says = "budget per hour (budget_usd_per_hour: 2.5) together with time to first token (ttft_slo_ms)"
+    assert f"A plan would qualify without one of these: - {says} - task" in unwrapped(unanswered)
+    unanswered["no_answer"]["relaxable"] = groups[:1]
+    assert f"A plan would qualify without this: - {says}" in unwrapped(unanswered)
+
+
+def test_advice_does_not_repeat_the_verdict(answered: dict[str, Any]) -> None:
+    verdict = answered["procurement"]["because"]
+    code = "A-CLOUD-TEST-FIRST"
+    entry = {"code": code, "text": verdict, "because": "x", "rule": None, "also": [], "sources": []}
+    answered["advice"] = [entry, entry | {"text": "Measure it."}]
+    answered["launch"] = None
+    page = re.sub(r"\s+", " ", to_text(brief_blocks(answered, NAMES), Screen(width=100)))
+    assert page.count(verdict.rstrip(".")) == 1
+    assert "- Measure it." in page
+
+
 def test_unknown_figures_are_called_unknown(answered: dict[str, Any]) -> None:
     plan = answered["recommendation"]
     plan["memory"] = None
@@ -351,8 +381,16 @@ def test_one_gpu_is_no_several(count: int, says: str) -> None:
     assert basis_sentence({"count": count, "cost": cost, "offer": None}).startswith(says)
 
 
+def test_only_a_run_pays_for_the_hours_between_runs() -> None:
+    cost: dict[str, Any] = {"origin": "purchase", "usd_per_run": None}
+    assert "between runs" not in basis_sentence({"count": 1, "cost": cost, "offer": None})
+    assert "between runs" in basis_sentence({"count": 1, "cost": {**cost, "usd_per_run": 3.0}, "offer": None})
+
+
 def test_what_turns_the_verdict_is_said_with_its_unit() -> None:
     flip = {"fact": "rent_quote_usd_h", "now": 0.96, "needed": 0.9112, "verdict": "rent"}
-    assert flip_sentence(flip, None) == "Renting would cost less if rent_quote_usd_h were below $0.91 instead of $0.96."
+    says = flip_sentence(flip, None, NAMES)
+    assert says == "Renting would cost less if the rental price (rent_quote_usd_h) were below $0.91 instead of $0.96."
     flip = {"fact": "utilization_pct", "now": 30.0, "needed": 41.234, "verdict": "own"}
-    assert flip_sentence(flip, None) == "Owning would cost less if utilization_pct were above 41.2 % instead of 30 %."
+    says = flip_sentence(flip, None, NAMES)
+    assert says == "Owning would cost less if the utilisation (utilization_pct) were above 41.2 % instead of 30 %."

@@ -196,6 +196,10 @@ def test_doctor(whichgpu: Whichgpu, monkeypatch: pytest.MonkeyPatch) -> None:
     report = json.loads(whichgpu("doctor", "--format", "json").out)
     assert report["rulebook"]["rules"] == sum(layer["rules"] for layer in report["rulebook"]["layers"])
     assert all(entry["oldest"] <= entry["newest"] for entry in report["prices"])
+    assert sum(entry["offers"] for entry in report["prices"]) == report["knowledge"]["offers"]
+    listed = json.loads(whichgpu("prices", "--format", "json").out)
+    assert report["knowledge"]["offers"] == len(listed)
+    assert report["knowledge"]["spot_only"] == sum(offer["spot_only"] for offer in listed)
     monkeypatch.setenv("WHICHGPU_ENGINE", "generated")
     report = json.loads(whichgpu("doctor", "--format", "json").out)
     assert report["fired_by"] == "generated"

@@ -70,9 +70,11 @@ def _nothing_fits(outcome: Outcome, rules: tuple[Rule, ...], vocabulary: Vocabul
         hit = [entry for entry in round_.rejections if any(rule.id == other.id for other in entry.rules)]
         example = min(hit, key=lambda entry: (len(entry.rules), entry.plan.id))
         text = rejection_text(rule, {**outcome.intake.facts, **example.facts}, vocabulary)
-        reasons.append(f"{rule.title} ({len(hit)} of {len(round_.plans)} plans; for example {text})")
-    left_out = f"; {refusals_text(round_.refused)}" if round_.refused else ""
-    return f"every plan is rejected. {'; '.join(reasons)}{left_out}"
+        plan = f"{example.plan.count} x {example.plan.gpu.name}"
+        reasons.append(f"{rule.title}: {len(hit)} of {len(round_.plans)} plans, such as {plan} ({text.rstrip('.')}).")
+    if round_.refused:
+        reasons.append(f"Besides, {refusals_text(round_.refused)}.")
+    return f"every plan is rejected. {' '.join(reasons)}"
 
 
 def rejected_list(outcome: Outcome, vocabulary: Vocabulary) -> list[part_types.Rejection]:

@@ -27,7 +27,8 @@ def open_questions(
 ) -> list[part_types.OpenQuestion]:
     """Facts worth asking: those that block, then those that rules ask for, then what undecided rules lack.
 
-    Of each kind those come first for which a rule on plans waits.
+    Of what rules ask for those come first that a rule on the chosen plan asks for: without them a stated limit is not
+    verified. Of each kind those come first for which a rule on plans waits.
     Which answers would change the decision is a search of its own (``explain.sensitivity``): that a rule waits for a
     fact does not say so.
     """
@@ -46,8 +47,10 @@ def open_questions(
             name,
         ),
     )
+    of_plan = asked_facts(item.rule for item in outcome.fired if item.rule.each == "chosen")
+    wanted = sorted(asked, key=lambda name: (name not in of_plan, name in no_plan_waits, name))
     questions: list[part_types.OpenQuestion] = []
-    for name in dict.fromkeys([*blocking, *sorted(asked, key=lambda name: (name in no_plan_waits, name)), *rest]):
+    for name in dict.fromkeys([*blocking, *wanted, *rest]):
         fact = vocabulary.facts.get(name)
         source = outcome.final.resolved.get(name)
         if fact is None or fact.scope != "workload":

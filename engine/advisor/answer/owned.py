@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.answer.wording import ratio_words, rejection_text
 from whichgpu.engine.advisor.owned_use import OwnedUse
-from whichgpu.engine.core import Facts, json_value, number
+from whichgpu.engine.core import Facts, json_value, number, usd_words
 from whichgpu.engine.plans import Plan
-from whichgpu.engine.rules import Vocabulary, format_value
+from whichgpu.engine.rules import Vocabulary, format_number, format_value
 
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: From so many hours on a run is told in days.
 _DAYS = 72
+#: Of figures that are computed; more would say that they are known better.
+_DIGITS = 3
 
 
 def owned_dict(use: OwnedUse, workload: Facts, vocabulary: Vocabulary) -> part_types.OwnedUse:
@@ -85,13 +87,14 @@ def _spoken(use: OwnedUse, vocabulary: Vocabulary) -> list[str]:
     hours, wait = _figure(use, "plan.hours"), _figure(use, "plan.latency_ms")
     said = []
     if tokens is not None:
-        said.append(format_value(vocabulary.facts["plan.tokens_per_s"], float(f"{tokens:.3g}")))
+        said.append(format_value(vocabulary.facts["plan.tokens_per_s"], tokens, digits=_DIGITS))
     elif samples is not None and wait is None:  # Of a service its time of an answer says more.
-        said.append(f"{float(f'{samples:.3g}'):,g} samples/s")
+        said.append(f"{format_number(samples, digits=_DIGITS)} samples/s")
     if hours is not None:
-        said.append(f"{hours:,.3g} hours for the run" if hours < _DAYS else f"{hours / 24:,.3g} days for the run")
+        length, unit = (hours, "hours") if hours < _DAYS else (hours / 24, "days")
+        said.append(f"{format_number(length, digits=_DIGITS)} {unit} for the run")
     elif wait is not None:
-        said.append(f"{wait / 1000:,.3g} s for an answer")
+        said.append(f"{format_number(wait / 1000, digits=_DIGITS)} s for an answer")
     return said
 
 
@@ -102,8 +105,8 @@ def _figure(use: OwnedUse, name: str) -> float | None:
 def _price(plan: Plan) -> str:
     run = plan.cost.usd_per_run
     hour = plan.cost.usd_per_hour or 0.0
-    amount = f"${run:,.2f} for the run" if run is not None else f"${hour:.2f} an hour"
-    return f"{amount} of electricity and upkeep"
+    amount, unit = (run, "for the run") if run is not None else (hour, "an hour")
+    return f"{usd_words(amount)} of electricity and upkeep {unit}"
 
 
 def _joined(words: Sequence[str]) -> str:

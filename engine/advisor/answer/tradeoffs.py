@@ -9,7 +9,7 @@ from whichgpu.engine.advisor.answer.wording import ratio_words
 from whichgpu.engine.advisor.objectives import shipped_objectives
 from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.advisor.tradeoffs import TradeOff
-from whichgpu.engine.core import json_value
+from whichgpu.engine.core import json_value, usd_words
 from whichgpu.engine.rules import Vocabulary, format_value
 
 
@@ -45,7 +45,7 @@ def trade_off_list(found: Sequence[TradeOff], outcome: Outcome, vocabulary: Voca
 def trade_off_sentence(entry: TradeOff, outcome: Outcome, vocabulary: Vocabulary) -> str:
     """What would be allowed and what it brings: ``At 48 h instead of 24 h (deadline): 1 x L4 at ...``."""
     plan = f"{entry.plan.count} x {entry.plan.gpu.name}"
-    price = f" at {_usd(entry.usd_per_hour)} an hour" if entry.usd_per_hour is not None else ""
+    price = f" at {usd_words(entry.usd_per_hour)} an hour" if entry.usd_per_hour is not None else ""
     price += " for electricity and upkeep" if entry.plan.cost.origin == "owned" and price else ""
     price += " if it is bought" if entry.plan.cost.origin == "purchase" and price else ""
     ratios = [ratio_words(entry.cost_ratio, of_cost=True), ratio_words(entry.speed_ratio, of_cost=False)]
@@ -97,16 +97,10 @@ def _changed(entry: TradeOff, outcome: Outcome, vocabulary: Vocabulary) -> str:
     fact = vocabulary.facts[name]
     label, before = fact.label or name, outcome.intake.facts.get(name)
     if entry.value is None:
-        return f"If {label} were not {before}" if isinstance(before, str) else f"Without {name}"
+        return f"If {label} were not {before}" if isinstance(before, str) else f"If {label} ({name}) were not stated"
     if entry.value is True:
-        return f"With {name}=yes"
+        return f"With {label} ({name}: yes)"
     if entry.kind == "precision":
         return f"With {entry.value} as {label}"
     instead = f" instead of {format_value(fact, before)}" if before is not None else ""
     return f"At {format_value(fact, entry.value)}{instead} ({label})"
-
-
-def _usd(value: float) -> str:
-    if value >= 100:
-        return f"${value:,.0f}"
-    return f"${value:.3g}" if 0 < value < 0.1 else f"${value:.2f}"

@@ -75,13 +75,17 @@ def better_words(beside: Mapping[str, Any]) -> str:
     return " and ".join(found) or "better"
 
 
+#: From here on percent would be a hundred.
+_TWICE = 1.995
+
+
 def ratio_words(ratio: float | None, *, of_cost: bool) -> str:
     """A cost or speed beside another: ``27 % cheaper``, ``2.6 x the cost``, ``as fast``; nothing if it is not known."""
     if ratio is None:
         return ""
     if abs(ratio - 1) < _SAME:
         return "as cheap" if of_cost else "as fast"
-    if ratio >= 2:
+    if ratio >= _TWICE:
         times = f"{ratio:,.1f}".removesuffix(".0") if ratio < 100 else f"{ratio:,.0f}"
         return f"{times} x {'the cost' if of_cost else 'as fast'}"
     less, more = ("cheaper", "costlier") if of_cost else ("slower", "faster")

@@ -139,7 +139,7 @@ def offer_index(knowledge: Knowledge, constants: EconomicsConstants) -> OfferInd
     if key not in _INDEXES:
         if len(_INDEXES) >= _KEPT:
             _INDEXES.clear()
-        _INDEXES[key] = OfferIndex((*knowledge.offers, *knowledge.spot_offers), constants)
+        _INDEXES[key] = OfferIndex(knowledge.all_offers, constants)
     return _INDEXES[key]
 
 

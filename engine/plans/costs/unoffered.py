@@ -17,7 +17,7 @@ def unoffered(names: tuple[str, ...], kind: str, knowledge: Knowledge) -> tuple[
         kind: ``providers`` or ``regions``.
         knowledge: the offers.
     """
-    constants, offers = load_economics(), (*knowledge.offers, *knowledge.spot_offers)
+    constants, offers = load_economics(), knowledge.all_offers
     if kind == "providers":
         there = {provider_id(offer.provider, constants) for offer in offers} | {
             offer.provider_class for offer in offers

@@ -194,11 +194,13 @@ def _gpu_count(fact: FactDef, raw: object, context: _Context) -> Value:
     return f"{_gpu(fact, name, context)}:{count}"
 
 
+#: A count that is written to the name: ``2x3090``.
+_JOINED = re.compile(r"(?P<count>\d+)[xX](?P<name>\S.*)")
 _GPU_COUNT_FIX = "write '8 x nvidia-l40s', or {gpu: nvidia-l40s, count: 8}"
 
 
 def _split_count(text: str) -> tuple[str, str]:
-    """``8 x nvidia-l40s``, ``8x nvidia-l40s``, ``nvidia-l40s x 8``, ``nvidia-l40s:8`` or a bare name."""
+    """``8 x nvidia-l40s``, ``8x nvidia-l40s``, ``8xl40s``, ``nvidia-l40s x 8``, ``nvidia-l40s:8`` or a bare name."""
     head, colon, tail = text.rpartition(":")
     if colon and tail.strip().isdigit():
         return head.strip(), tail
@@ -207,6 +209,8 @@ def _split_count(text: str) -> tuple[str, str]:
         return rest.strip().removeprefix("x ").strip(), first
     if first[:-1].isdigit() and first.endswith("x") and rest.strip():
         return rest.strip(), first[:-1]
+    if joined := _JOINED.fullmatch(text):
+        return joined["name"], joined["count"]
     name, _, last = text.rpartition(" ")
     if last.removeprefix("x").isdigit() and name:
         return name.strip().removesuffix(" x").strip(), last.removeprefix("x")

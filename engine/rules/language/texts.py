@@ -13,6 +13,7 @@ from whichgpu.engine.rules.facts import FactDef, Vocabulary, gpu_and_count
 
 SIGNIFICANT_DIGITS = 6
 _LONGEST_LABEL = 3  # Words; a longer label explains a choice, and does not name it.
+_LONG_MS = 10_000  # from here on a time is said in seconds
 _SPELT_OUT = {"B": "billion", "h": "hours", "billions": "billion"}
 
 
@@ -29,6 +30,8 @@ def format_value(fact: FactDef | None, value: Value | None, *, digits: int = SIG
         return "yes" if value else "no"
     if isinstance(value, str):
         return _choice(fact, value)
+    if fact is not None and fact.unit == "ms" and abs(value) >= _LONG_MS:
+        return f"{format_number(value / 1000, digits=digits)} s"
     is_year = fact is not None and fact.name.endswith("_year") and not fact.name.endswith("_per_year")
     return _with_unit(format_number(value, grouped=not is_year, digits=digits), value, fact.unit if fact else None)
 
@@ -79,6 +82,8 @@ def _item(fact: FactDef | None, item: bool | float | str) -> str:
 SPOKEN_DIGITS = 4
 #: How many times something is something else is never known better: 0.45 times what renting costs.
 _DIGITS_OF_A_RATIO = 2
+#: Nor is a share: 9.83 % of the memory, not 9.834 %.
+_DIGITS_OF_A_SHARE = 3
 #: A fact in braces, a doubled brace, or one that stands alone.
 PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
@@ -98,7 +103,8 @@ def render(template: str, facts: Facts, vocabulary: Vocabulary) -> str:
         fact = vocabulary.fact(match[1].strip())
         if fact is None:
             return match[0]
-        digits = _DIGITS_OF_A_RATIO if fact.name.endswith("_ratio") else SPOKEN_DIGITS
+        digits = _DIGITS_OF_A_SHARE if fact.unit == "%" else SPOKEN_DIGITS
+        digits = _DIGITS_OF_A_RATIO if fact.name.endswith("_ratio") else digits
         return format_value(fact, facts.get(fact.name), digits=digits)
 
     return PIECE.sub(fill, template)

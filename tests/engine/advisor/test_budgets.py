@@ -74,7 +74,8 @@ def test_the_choice_alone_comes_to_the_same_plan(advisor: Advisor) -> None:
     facts = {**JOB, "budget_usd_per_hour": (lowest + median) / 2}
     chosen = decide(advisor, facts).outcome.chosen
     assert chosen is not None
-    assert advisor.choose(facts)[0] is not None
+    plan = chosen.ranked.plan
+    assert advisor.choose(facts)[0] == {"gpu": plan.gpu.id, "count": plan.count}
 
 
 BATCH: dict[str, Any] = {

@@ -165,6 +165,11 @@ def test_when_every_plan_is_rejected_the_commonest_rule_is_named_first(
     no_answer = decision.outcome.no_answer
     assert no_answer is not None
     assert (no_answer.kind, [rule.id for rule in no_answer.rules]) == ("nothing_fits", ["b-nothing", "a-no-t4"])
+    why = (decision.to_dict()["no_answer"] or {})["why"]
+    plans = len(decision.outcome.round.plans) if decision.outcome.round else 0
+    assert why.startswith("every plan is rejected. ")
+    assert f": {plans} of {plans} plans, such as 1 x " in why
+    assert "is too many)." in why
 
 
 def test_contradictory_facts_are_answered_before_any_plan(with_rules: WithRules, make_rule: MakeRule) -> None:

@@ -94,6 +94,10 @@ def test_owned_gpus_keep_their_counts(advisor: Advisor) -> None:
         assert advisor.read({"gpus_owned": written}).given["gpus_owned"] == ("nvidia-rtx-4090:1",), written
     with pytest.raises(InputError, match="no GPU is called 'rtx 4091'\n  did you mean nvidia-rtx-4090"):
         advisor.read({"gpus_owned": "rtx 4091"})
+    assert advisor.read({"gpus_owned": "2x3090, 4x4090"}).given["gpus_owned"] == (
+        "nvidia-rtx-3090:2",
+        "nvidia-rtx-4090:4",
+    )
 
 
 def test_unknown_stays_unknown(advisor: Advisor) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -105,6 +106,8 @@ def test_another_currency_is_turned_into_dollars(advisor: Advisor) -> None:
     for written in ("5000 EUR", "€5k", "5k eur", "5000 euro a month", "5000€", "EUR 5000"):
         problem = problem_of(advisor, "budget_usd_per_month", written)
         assert (problem.code, (problem.fix or "").split(",")[0]) == ("other-currency", "write 5"), written
+    millions = problem_of(advisor, "budget_usd_per_month", "3000000 EUR").fix or ""
+    assert re.match(r"write 3,\d\d0,000, in US dollars", millions), millions
     assert "¥" in problem_of(advisor, "budget_usd_per_month", "¥5000").message
     assert "in US dollars" not in (problem_of(advisor, "budget_usd_per_month", "5000 apples").fix or "")
 

@@ -43,7 +43,7 @@ def test_what_holds_the_job_with_a_change_says_which_and_at_what_cost_and_speed(
     sentence = says(decision, advisor)
     assert sentence.startswith("2 x GeForce RTX 3090 hold it if you keep what is not in use in system memory: ")
     assert "tokens/s" in sentence
-    assert "an hour of electricity and upkeep" in sentence
+    assert "of electricity and upkeep an hour" in sentence
 
 
 @pytest.mark.parametrize(

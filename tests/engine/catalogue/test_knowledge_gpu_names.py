@@ -188,3 +188,11 @@ def test_a_memory_size_narrows_a_series_and_refuses_a_wrong_one() -> None:
     assert names.find("maker-x9").ids == ("maker-x9-16gb", "maker-x9-32gb")
     assert names.find("X9 32 GB maker").ids == ("maker-x9-32gb",)
     assert not names.find("X9 64GB").found
+
+
+@pytest.mark.parametrize("plain", ["RTX 3080", "H100", "V100", "A100", "H200"])
+def test_one_card_is_meant_with_and_without_the_vendors_name(plain: str) -> None:
+    alone, whole = KNOWLEDGE.find_gpu(plain), KNOWLEDGE.find_gpu(f"NVIDIA {plain}")
+    assert alone.kind == "id"
+    assert whole.usual == alone.usual == alone.ids[0]
+    assert alone.usual in whole.ids

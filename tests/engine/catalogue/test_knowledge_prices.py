@@ -159,7 +159,7 @@ def test_any_text_gives_offers_or_problems(text: str) -> None:
 def test_the_snapshot_is_of_the_size_that_its_guide_states() -> None:
     guide = (Path(__file__).parents[3] / "docs" / "prices.md").read_text(encoding="utf-8")
     committed = [offer for offer in KNOWLEDGE.offers if offer.one_year_usd_per_hour or offer.three_years_usd_per_hour]
-    for amount in (len(KNOWLEDGE.offers), len(KNOWLEDGE.spot_offers), len(committed)):
+    for amount in (len(KNOWLEDGE.all_offers), len(KNOWLEDGE.offers), len(KNOWLEDGE.spot_offers), len(committed)):
         assert f"{amount:,}" in guide
     assert KNOWLEDGE.prices_as_of is not None
     assert KNOWLEDGE.prices_as_of in guide
@@ -168,7 +168,7 @@ def test_the_snapshot_is_of_the_size_that_its_guide_states() -> None:
 
 def test_offers_name_known_hardware_sources_and_days() -> None:
     families = set(KNOWLEDGE.families)
-    for offer in (*KNOWLEDGE.offers, *KNOWLEDGE.spot_offers):
+    for offer in KNOWLEDGE.all_offers:
         assert offer.gpu in KNOWLEDGE.gpus or offer.gpu in families
         assert set(offer.cites) <= KNOWLEDGE.sources.keys()
         assert date(2024, 1, 1) <= date.fromisoformat(offer.as_of) <= date(2026, 11, 20)

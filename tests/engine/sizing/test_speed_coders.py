@@ -11,7 +11,7 @@ from whichgpu.engine.core import locate
 from whichgpu.engine.sizing import job_from_facts
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.generator_parts import traced_denoiser
-from whichgpu.engine.sizing.generators import generator_of
+from whichgpu.engine.sizing.generator_sizes import generator_of
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.speed_coders import beside_steps, decoder_of, decoding_s, encoding_s
 from whichgpu.engine.sizing.speed_constants import speed_constants

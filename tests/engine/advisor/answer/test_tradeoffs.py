@@ -35,7 +35,8 @@ def test_they_say_what_to_change_and_what_it_brings(advisor: Advisor) -> None:
     hour = answer["recommendation"]["cost"]["usd_per_hour"]
     place = next(entry for entry in answer["trade_offs"] if entry["kind"] == "place")
     assert place["change"] == {"regions_allowed": None}
-    assert place["says"].startswith(f"Without regions_allowed: {place['plan']['count']} x ")
+    lead = "If regions allowed (regions_allowed) were not stated"
+    assert place["says"].startswith(f"{lead}: {place['plan']['count']} x ")
     assert place["usd_per_hour_delta"] == pytest.approx(place["plan"]["usd_per_hour"] - hour, rel=1e-5)
     spot = next(entry for entry in answer["trade_offs"] if entry["kind"] == "spot")
     assert spot["says"].endswith("It can be taken away at any time.")

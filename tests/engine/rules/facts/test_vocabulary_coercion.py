@@ -286,6 +286,8 @@ def test_lists():
     [
         "8 x nvidia-l40s",
         "8x nvidia-l40s",
+        "8xnvidia-l40s",
+        "8Xnvidia-l40s",
         "8 nvidia-l40s",
         "nvidia-l40s x 8",
         "nvidia-l40s x8",

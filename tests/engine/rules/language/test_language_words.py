@@ -4,6 +4,7 @@ import json
 import math
 
 import pytest
+from msgspec.structs import replace
 
 from whichgpu import Advisor
 from whichgpu.engine.core.errors import InputError, RulebookError
@@ -160,6 +161,24 @@ def test_templates_show_this_case(vocabulary: Vocabulary):
     text = render(template, FACTS, vocabulary)
     assert text == "16 GPUs over PCIe for 120 GB; unknown {raw} {nothing}"
     assert template_facts(template) == ("plan.count", "plan.link", "need_gb", "tokens_b", "nothing")
+
+
+def test_a_sentence_has_no_more_digits_than_are_known(vocabulary: Vocabulary):
+    assert render("{share_pct} of {need_gb}", {"share_pct": 9.8341, "need_gb": 172.7345}, vocabulary) == (
+        "9.83 % of 172.7 GB"
+    )
+
+
+def test_long_times_are_said_in_seconds(vocabulary: Vocabulary):
+    fact = vocabulary.fact("need_gb")
+    assert fact is not None
+    wait = replace(fact, unit="ms")
+    assert [format_value(wait, value) for value in (441, 9_999, 10_000, 104_100)] == [
+        "441 ms",
+        "9,999 ms",
+        "10 s",
+        "104.1 s",
+    ]
 
 
 def test_templates_are_checked(vocabulary: Vocabulary):

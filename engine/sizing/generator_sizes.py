@@ -1,0 +1,128 @@
+"""What an image or video generator is made of: the sizes of its parts, and the tokens that its denoiser sees."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from whichgpu.engine.sizing.constants import Denoiser, sizing_constants
+from whichgpu.engine.sizing.generator_parts import traced_denoiser
+from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.model import TermKind
+
+
+COMPONENTS = TermKind(
+    "weights",
+    "denoiser, text encoders and autoencoder x their bytes, under offload the largest of them; what looks at pictures"
+    " that come out",
+    ("denoiser_b", "text_encoders_b", "vae_b", "weight_precision", "offload"),
+    "FLUX.1-dev in bf16 loads 31.45 GiB, as this gives",
+)
+#: Formats under which transformers keeps T5's output projections in 32 bits: fp16, and those of bitsandbytes.
+KEEPS_WIDE = frozenset({"fp16", "nf4", "nf4-dq"})
+
+
+class Generator(Struct, frozen=True):
+    """Sizes in billions; a denoiser of unknown dimensions as a transformer of typical shape."""
+
+    denoiser_b: float
+    text_b: float
+    vae_b: float
+    checker_b: float  # of what looks at the pictures that come out, which offload leaves on the GPU
+    width: float
+    layers: float
+    patch_px: float  # pixels of an edge that become one token
+    frames_per_latent: float
+    traced: Denoiser | None = None
+
+
+def generator_of(job: Job) -> Generator:
+    """The components of the job's model; those that the catalogue does not list are taken by the denoiser's size."""
+    constants = sizing_constants()
+    known = constants.diffusion
+    text = vae = denoiser = checker = 0.0
+    parts = job.model.components_b if job.model else {}
+    for name, size in sorted(parts.items()):
+        if "vae" in name or "autoencoder" in name:
+            vae += size
+        elif "checker" in name:
+            checker += size
+        elif any(word in name for word in ("text", "clip", "t5", "encoder", "guardrail")):
+            text += size
+        else:
+            denoiser += size
+    if not denoiser:
+        denoiser = max((job.params_b or 0.0) - text - vae, 1e-3)
+    small = denoiser <= known.denoiser_small_b.value
+    if not text and "text_encoder" not in parts:  # One of size 0: the denoiser reads prompts itself.
+        medium = denoiser <= known.denoiser_medium_b.value and job.family == "diffusion_image"
+        sizes = known.text_encoder_small_b, known.text_encoder_medium_b, known.text_encoder_large_b
+        video = job.family == "diffusion_video"
+        by_clip = denoiser <= known.text_encoder_clip_only_b.value if video else small
+        text = (sizes[0] if by_clip else sizes[1] if medium else sizes[2]).value
+    # h = 128 L and 12 h^2 parameters a layer, as in published transformers.
+    ratio = constants.typical.hidden_per_layer
+    width = (denoiser * 1e9 * ratio / 12.0) ** (1.0 / 3.0)
+    traced = traced_denoiser(job.model, denoiser)
+    native = job.model.resolution_px if job.model else None
+    early = native is not None and native <= 768 and job.family == "diffusion_image"
+    patch = known.patch_px_small.value if early else known.patch_px.value
+    if traced is None and early and small:
+        traced = known.denoisers["unet-sd1"]  # Its descendants have other names.
+    depth, latent = width / ratio, job.model.latent if job.model else None
+    for known_to in (job.model, traced):
+        if known_to is not None and known_to.hidden and known_to.layers:
+            width, depth = float(known_to.hidden), float(known_to.layers)
+            break
+    if latent is not None and latent.patch:
+        patch = float(latent.spatial * latent.patch)
+    compressed = latent.temporal if latent is not None and latent.temporal > 1 else known.frames_per_latent.value
+    return Generator(denoiser, text, vae or known.vae_b.value, checker, width, depth, patch, compressed, traced)
+
+
+def tokens_of(job: Job, generator: Generator) -> float:
+    """Tokens that the denoiser sees for one sample: patches of latent frames and of given pictures, and the prompt."""
+    frames = 1.0 + (job.model.pictures_read if job.model else 0)
+    if job.family == "diffusion_video":
+        frames += (job.frames - 1) / generator.frames_per_latent
+    beside = generator.traced.text_tokens if generator.traced else sizing_constants().diffusion.text_tokens.value
+    return frames * pixels_of(job) / generator.patch_px**2 + beside
+
+
+def pixels_of(job: Job) -> float:
+    """Pixels of a picture or frame; where its long edge alone is stated video is 16:9, pictures are square."""
+    return job.pixels(9.0 / 16.0 if job.family == "diffusion_video" else 1.0)
+
+
+def text_bytes(job: Job, generator: Generator) -> float:
+    """Bytes per parameter of the text encoders: in their own format where one is stated, else in the denoiser's.
+
+    T5's output projections stay in 32 bits where the rest is loaded in fp16 or by bitsandbytes; no other quantiser of
+    transformers converts them either, so that they stay in 16.
+    """
+    constants = sizing_constants()
+    form = job.text_encoder_precision or job.weight_precision
+    per = constants.weights[form].body
+    large = generator.text_b > constants.diffusion.t5_least_b.value
+    if large and form in KEEPS_WIDE:
+        return per + constants.diffusion.t5_wide_share.value * (4.0 - per)
+    if large and per < 2.0:
+        return per + constants.diffusion.t5_wide_share.value * (2.0 - per)
+    # Pipelines of diffusers load every part in the type that is asked of them.
+    if job.engine_stated and job.engine == "diffusers" and form == "fp32":
+        return per
+    # Large text encoders are published in 16 bits, whatever the denoiser is.
+    return min(per, 2.0) if generator.text_b > 1.0 and job.text_encoder_precision is None else per
+
+
+def fetched_gb(job: Job) -> float:
+    """GB that pass to the GPU for a batch of pictures while each part waits in the memory of the host for its turn."""
+    generator, weights = generator_of(job), sizing_constants().weights
+    denoiser = generator.denoiser_b * weights[job.weight_precision].body
+    return denoiser + generator.text_b * text_bytes(job, generator) + generator.vae_b * 2.0
+
+
+def resident_share(job: Job, generator: Generator) -> float:
+    """What is on the GPU of a denoiser some of whose blocks wait: the others, the one that computes and the next."""
+    if job.blocks_offloaded is None:
+        return 1.0
+    return min(1.0, max(2.0, generator.layers - job.blocks_offloaded + 2.0) / generator.layers)
