@@ -170,6 +170,17 @@ class HeldByDecoder(FrozenModel):
     held: tuple[tuple[int, float], ...]  # latent frames, and bytes for each pixel of a frame
 
 
+class Columns(FrozenModel):
+    """Releases of PyTorch in which an autoencoder of clips in 16 bits convolves by columns, and their bytes."""
+
+    since: str
+    before: str
+    params_b: float  # of the autoencoder
+    bytes_per_pixel: float  # of a frame that is decoded
+    frames: int  # that its last convolutions see together, of a clip
+    source: str
+
+
 class Diffusion(FrozenModel):
     """Image and video generators."""
 
@@ -187,6 +198,7 @@ class Diffusion(FrozenModel):
     score_bytes: Constant  # of attention that is not fused, while pictures are made
     pictures_at_once: Constant  # frames of a clip that an autoencoder of pictures decodes together
     clip_decoders: dict[str, HeldByDecoder]
+    columns: Columns
     infer_elements_per_hidden: Constant
     kept: KeptByDenoiser
     kept_source: str

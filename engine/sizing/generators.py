@@ -8,7 +8,13 @@ import numpy as np
 from msgspec import Struct
 
 from whichgpu.engine.sizing.constants import Denoiser, sizing_constants
-from whichgpu.engine.sizing.generator_parts import decoded_bytes, decodes_wide, frames_at_once, traced_denoiser
+from whichgpu.engine.sizing.generator_parts import (
+    columns_gb,
+    decoded_bytes,
+    decodes_wide,
+    frames_at_once,
+    traced_denoiser,
+)
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
 from whichgpu.engine.sizing.replicas import replica_buckets
@@ -163,6 +169,7 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     # Requests that wait for the GPU share its weights; their maps are alive together.
     in_decoder = np.where(job.sliced_decoding, 1, batch) * decoded * each / 1e9
     in_decoder = in_decoder if whole is None else pixels * whole / 1e9
+    in_decoder = in_decoder + columns_gb(job, generator.vae_b, pixels, wide=wide)
     if job.cpu_offload:
         denoiser = denoiser * _resident_share(job, generator)
         # Each part is on the GPU with its own maps only.
