@@ -155,6 +155,7 @@ class Denoiser(FrozenModel):
     text_tokens: int = 0  # in its stream, or what keys and values of the prompt keep beside it
     attentions: int = 1  # in a layer, each with matrices of its own: 2 where the prompt is attended to apart
     kept: KeptByDenoiser
+    own_code: float | None = None  # numbers of a token and width while its authors' code computes a block
     checkpointed: float | None = None  # of a UNet: bytes for each pixel under full checkpointing
     scores: float = 0.0  # of a UNet: attention's scores for each pixel and pixel of the picture
     scores_at_once: float = 0.0  # the same of the block that has most of them
@@ -255,6 +256,7 @@ class Vision(FrozenModel):
     detection_px: Constant
     attended_bytes: Constant
     attended_ratio: Constant
+    area_scores: dict[str, float]  # of YOLO12, of all layers, for each pair of sixteenths of the picture's edges
     matched_bytes: Constant  # of a place that a detector answers for, while answers are matched to what is there
     matched_class_bytes: Constant  # the same for each class
     matched_classes: Constant

@@ -164,7 +164,7 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     decoded = pixels * (frames_at_once(job) if job.family == "diffusion_video" else 1.0)
     each = known.vae_bytes_per_pixel_wide.value if wide else known.vae_bytes_per_pixel.value
     element = max(2.0, min(weight, 4.0))
-    in_denoiser = batch * tokens * known.infer_elements_per_hidden.value * generator.width * element / 1e9
+    in_denoiser = batch * tokens * _worked_elements(job, generator) * generator.width * element / 1e9
     in_denoiser = in_denoiser + batch * _scores_gb(job, generator, element)
     # Requests that wait for the GPU share its weights; their maps are alive together.
     in_decoder = np.where(job.sliced_decoding, 1, batch) * decoded * each / 1e9
@@ -195,6 +195,14 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
         band_reason="slicing, tiling and the order of the steps change what is alive together",
         method="architecture" if job.model is not None else "rule of thumb",
     )
+
+
+def _worked_elements(job: Job, generator: Generator) -> float:
+    """Numbers of a token and width while a block computes; of some models their authors' own code was traced."""
+    own = generator.traced.own_code if generator.traced else None
+    if own is not None and job.engine_stated and job.engine == "transformers":  # Plain PyTorch.
+        return own
+    return sizing_constants().diffusion.infer_elements_per_hidden.value
 
 
 def _scores_gb(job: Job, generator: Generator, element: float) -> float:

@@ -58,6 +58,14 @@ _MATCHED = TermKind(
     ("images", "pixels", "classes", "heads"),
     "counted in ultralytics' loss and its assignment of labels; see knowledge/sizing.yaml, vision",
 )
+_AREAS = TermKind(
+    "activations",
+    "images x (pixels / 256) squared x scores x bytes; scores are layers x (heads at a sixteenth / 4 areas + heads at a"
+    " thirty-second / 16)",
+    ("images", "pixels", "scores", "bytes"),
+    "YOLO12's attention over areas, whose softmax is written out (ultralytics nn/modules/block.py, AAttn)",
+)
+_AREA_ATTENTION = re.compile(r"yolov?12([nslmx])")
 #: Detectors whose answers are matched by their own scores (task-aligned assignment), and those with a second head.
 _MATCHING = re.compile(r"yolov?(6|8|9|10|11|12|26)(?!\d)")
 _TWO_HEADS = frozenset(("10", "26"))
@@ -227,7 +235,7 @@ def _training(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
         workspace, released = trained_states(job, block, rows, parts)
     activation = _training_activation(job, params_b, rows.batch)
     parts.append(activation)
-    parts += _matched(job, rows.batch)
+    parts += _matched(job, rows.batch) + _scored_areas(job, rows.batch)
     parts.append(step_part(workspace, overlap_gradients(job, params, released, activation.gb, rows, parts)))
     # Where it is assumed that activations are recomputed, a sixteenth of what would be kept without is allowed for.
     plain = replace(job, checkpointing="none")
@@ -253,6 +261,20 @@ def _matched(job: Job, images: Ints) -> list[PartColumn]:
     pixels = _largest_pixels(job)
     value = images * pixels * _PLACES * each * heads / 1e9
     return [PartColumn(_MATCHED, value, (images, pixels, classes, heads))]
+
+
+def _scored_areas(job: Job, images: Ints) -> list[PartColumn]:
+    """Scores that a detector keeps whose blocks attend over quarters of the picture, and at last over all of it."""
+    found = _AREA_ATTENTION.match(job.model.id) if job.model is not None else None
+    if found is None:
+        return []
+    training = sizing_constants().training
+    each = training.attention_score_bytes.value - (2.0 if job.recipe == "fp32" else 0.0)
+    scores = sizing_constants().vision.area_scores[found.group(1)]
+    pixels = _largest_pixels(job)
+    if job.checkpointing != "none":
+        return []
+    return [PartColumn(_AREAS, images * (pixels / 256.0) ** 2 * scores * each / 1e9, (images, pixels, scores, each))]
 
 
 def _copies(job: Job, maps: FeatureMaps) -> float:

@@ -72,3 +72,17 @@ def test_depthwise_networks_are_bound_by_memory_and_plain_ones_by_products():
         return fast.values["images_per_s"] / slow.values["images_per_s"]
 
     assert gain("efficientnet_b4") > 1.6 > gain("vgg16") > 1.0
+
+
+def test_attention_over_areas_keeps_scores_that_grow_with_the_square_of_the_pixels():
+    facts = {**TRAINED, "batch_size_per_gpu": 1, "compute_precision": "fp16"}
+
+    def kept(name: str, px: int, **more: object) -> float:
+        job = job_from_facts({**facts, "image_px": px, "image_short_px": px, **more}, KNOWLEDGE.models[name])
+        return estimate_memory(job, A100, Layout()).breakdown["activations"]
+
+    # Four heads of four areas at a sixteenth and eight heads at a thirty-second, four layers each, at 6 bytes.
+    scores = {px: 4 * (4 * (px / 16) ** 4 / 4 + 8 * (px / 32) ** 4) * 6 / 1e9 for px in (640, 2048)}
+    small, large = kept("yolo12s", 640), kept("yolo12s", 2048)
+    assert large - scores[2048] == pytest.approx((small - scores[640]) * (2048 / 640) ** 2)
+    assert scores[2048] > 9.0

@@ -132,6 +132,14 @@ def test_a_release_of_pytorch_convolves_clips_by_columns(model, frames):
     assert estimate(made, **wide, pytorch_version="2.9.1") == estimate(made, **wide, pytorch_version="2.8")
 
 
+def test_the_authors_own_code_of_a_generator_holds_what_was_traced():
+    made = load_knowledge(locate("knowledge")).models["hunyuanvideo"]
+    facts = {**INFER, "weight_precision": "bf16", "image_px": 1280, "image_short_px": 720, "frames": 129}
+    own = estimate(made, **facts, serving_engine="transformers").breakdown["activations"]
+    assert own == pytest.approx((33 * 45 * 80 + 256) * 3072 * 2 * 28.2 / 1e9)
+    assert own > 2 * estimate(made, **facts, cpu_offload=True).breakdown["activations"]
+
+
 def test_offload_keeps_the_largest_component_only():
     found = estimate(FLUX, **INFER, weight_precision="bf16", cpu_offload=True)
     assert found.breakdown["weights"] == pytest.approx(11.901 * 2)
