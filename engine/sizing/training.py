@@ -173,6 +173,13 @@ def _on_rank(job: Job, shape: Shape, rows: Rows, layer_params: Any, end_params: 
     return np.where(rows.sharded("zero3", "fsdp"), whole, whole - routed / tensor + routed / spread)
 
 
+def _fetched_gb(job: Job, block: Block) -> Any:
+    """What FSDP has gathered: the next layer while one has its gradients, and always what is in no layer together."""
+    wide = 2.0 if job.recipe == "fp32" else 1.0
+    layer = block.layer * sizing_constants().training.fetched_layer_bytes.value
+    return wide * (layer + block.ends * 2.0) / 1e9
+
+
 def trained_states(job: Job, block: Block, rows: Rows, parts: list[PartColumn]) -> tuple[Any, Any]:
     """Append weights, gradients and optimiser state; give the step's workspace and gradients released between steps."""
     training = sizing_constants().training
@@ -196,7 +203,8 @@ def trained_states(job: Job, block: Block, rows: Rows, parts: list[PartColumn]) 
         parts.append(PartColumn(GRADIENTS, gradients, (count, per.gradients, over_gradients), lie))
         gathered = stay & (over_weights > 1)
         layer_inputs = (block.layer / 1e9, per.weights, block.ends / 1e9)
-        parts.append(PartColumn(LIVE_LAYER, np.where(gathered, deep / 1e9, 0.0), layer_inputs, gathered))
+        whole = np.where(rows.sharded("fsdp"), _fetched_gb(job, block), deep / 1e9)
+        parts.append(PartColumn(LIVE_LAYER, np.where(gathered, whole, 0.0), layer_inputs, gathered))
         return 0.0, 0.0
     # A step of one micro-batch sets its gradients to none at its end; over several they lie beside the next one's loss.
     once = job.gradient_accumulation == 1
@@ -210,10 +218,8 @@ def trained_states(job: Job, block: Block, rows: Rows, parts: list[PartColumn]) 
     state = (stepped * per.optimizer + block.embeddings * per.embedding_extra / 1e9) / over_states
     parts.append(PartColumn(OPTIMIZER, state, (stepped, job.optimizer, per.optimizer, over_states)))
     gathers = over_weights > 1
-    wide = 2.0 if job.recipe == "fp32" else 1.0
-    # FSDP fetches the next layer while one has its gradients, and keeps what is in no layer together all the time.
-    fetched = wide * (block.layer * training.fetched_layer_bytes.value + block.ends * 2.0) / 1e9
-    live = np.where(rows.sharded("fsdp"), fetched, gathered_bytes(job, block.params, block.largest, block.width) / 1e9)
+    whole = gathered_bytes(job, block.params, block.largest, block.width) / 1e9
+    live = np.where(rows.sharded("fsdp"), _fetched_gb(job, block), whole)
     layer_inputs = (block.layer / 1e9, per.weights, block.ends / 1e9)
     parts.append(PartColumn(LIVE_LAYER, np.where(gathers, live, 0.0), layer_inputs, gathers))
     workspace: Any = 0.0

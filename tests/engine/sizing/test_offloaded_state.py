@@ -22,7 +22,16 @@ def parts(layout=THIRD, **facts):
     return estimate_memory(job_from_facts(FACTS | facts, MODEL), GPU, layout).breakdown
 
 
-def test_the_third_stage_keeps_its_share_of_the_weights_and_gathers():
+@pytest.mark.parametrize(("sharding", "framework"), [("zero3", "deepspeed"), ("fsdp", "transformers")])
+def test_what_shards_weights_keeps_its_share_and_gathers(sharding, framework):
+    layout, facts = Layout(data=8, sharding=sharding), {"training_framework": framework, "sharding": sharding}
+    found, here = parts(layout, **facts, **STATE), parts(layout, **facts)
+    assert found["gathered_layer"] == pytest.approx(here["gathered_layer"])
+    assert found["weights"] == pytest.approx(here["weights"])
+    assert found.get("optimizer", 0.0) == 0.0
+
+
+def test_gradients_of_the_third_stage_lie_with_the_state():
     found, here = parts(**STATE), parts()
     assert found["weights"] == pytest.approx(MODEL.params_b * 2 / 8, rel=0.01)
     assert found["gathered_layer"] == pytest.approx(here["gathered_layer"])
