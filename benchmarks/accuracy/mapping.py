@@ -54,6 +54,7 @@ _ENGINES = (
     ("transformers", "transformers"),
     ("timm", "transformers"),  # plain PyTorch
     ("own code (plain pytorch", "transformers"),
+    ("hunyuanvideo", "transformers"),  # the same
     ("litgpt", "transformers"),
     ("openai/whisper", "openai-whisper"),
     ("faster-whisper", "faster-whisper"),

@@ -107,6 +107,8 @@ def offload_of(facts: dict[str, Any], name: str) -> Line:
         return {"cpu_offload": True}
     if told.startswith("optimizer and gradients") and not facts.get("parallelism"):
         return {"cpu_offload": True, "sharding": "zero2"}  # Weights stay: an optimiser of torchao's kind.
+    if told.startswith("optimizer") and not told.startswith("optimizer+"):
+        return {"cpu_offload": True, "offloaded_state": "optimizer"}
     blocks = re.search(r"(\d+) blocks\b", told)
     if blocks:
         return {"cpu_offload": True, "blocks_offloaded": int(blocks.group(1))}
@@ -133,6 +135,10 @@ def training_of(facts: dict[str, Any]) -> Line:
     elif "activation checkpointing" in str(facts.get("parallelism", {}).get("fsdp")):
         line["gradient_checkpointing"] = "full"
     line |= _adapter(facts)
+    if "liger" in f"{facts.get('framework')} {facts.get('task_detail')}".lower():
+        line["liger_kernels"] = True
+    if "base in 32 bits" in str(facts.get("task_detail")):
+        line["weight_precision"] = "fp32"
     software = f"{facts.get('framework') or ''} {facts.get('offload') or ''}".lower()
     named = str(facts.get("framework") or "").lower()
     framework = next((own for told in (named, software) for word, own in _FRAMEWORKS if word in told), None)
@@ -238,6 +244,8 @@ def reinforcement_of(facts: dict[str, Any]) -> Line:
         line["resident_params_b"] = facts["params_b"] + int(rewards[1]) / 1000
     if "all memory optimisations" in str(facts.get("offload")):
         line |= {"models_take_turns": True, "gradient_checkpointing": "full"}
+    if facts.get("output_len"):
+        line["output_tokens"] = facts["output_len"]
     if "offload_optim true" in told:
         line["models_take_turns"] = True
     return line

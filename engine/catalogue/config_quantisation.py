@@ -24,6 +24,15 @@ def native_precision(reader: ConfigReader) -> str | None:
     return _READ[method](block) if method in _READ else method if method in _AS_NAMED else None
 
 
+def native_expert_precision(reader: ConfigReader) -> str | None:
+    """How the experts are stored, where a configuration says so beside the rest (DeepSeek-V4: ``expert_dtype``).
+
+    Four bits there are MXFP4 (vLLM models/deepseek_v4/quant_config.py, DeepseekV4FP8Config).
+    """
+    named = reader.word("expert_dtype") or reader.nested("quantization_config").word("expert_dtype")
+    return "mxfp4" if named == "fp4" else None
+
+
 def unread(reader: ConfigReader) -> str | None:
     """What to say of a block whose format cannot be determined."""
     block = reader.nested("quantization_config")

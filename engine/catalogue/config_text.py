@@ -28,7 +28,7 @@ from whichgpu.engine.catalogue.config_kinds import (
     WITHOUT_GATE,
 )
 from whichgpu.engine.catalogue.config_layers import counted, draft_parameters
-from whichgpu.engine.catalogue.config_quantisation import native_precision, unread
+from whichgpu.engine.catalogue.config_quantisation import native_expert_precision, native_precision, unread
 from whichgpu.engine.catalogue.config_reader import ATTENTION_FREE, ConfigReader, layer_kinds
 from whichgpu.engine.catalogue.config_towers import has_towers, tower_parameters
 from whichgpu.engine.catalogue.model import Mla, ModelKind, ModelSpec
@@ -134,6 +134,7 @@ def _spec(reader: ConfigReader, identity: str, *, multimodal: bool) -> ModelSpec
         moe=experts_of(reader, layers),
         mla=mla,
         native_precision=native_precision(reader),
+        native_expert_precision=native_expert_precision(reader),
         dims_partial=spread.unclear,
         sources=("config.json",),
     )

@@ -49,6 +49,8 @@ _HEADS = (
 _USUAL = (("towers-normed", r"(?<![a-z])fpn"), ("pspnet", r"(?<![a-z])d(?:8|16)(?![0-9])"))
 #: The first Faster R-CNN: the convolutions of VGG-16, whose two wide layers run on every region.
 _VGG = re.compile(r"(?<![a-z])vgg[-_ ]?16(?![0-9])")
+#: Segmenters whose third stage halves its maps too, as mmsegmentation and detectron2 (DeepLab's OS16) name them.
+_SIXTEENTH = re.compile(r"(?<![a-z])(?:d|os)[-_ ]?16(?![0-9])")
 _DENSE = frozenset({"deeplabv3", "deeplabv3plus", "pspnet", "fcn", "upernet"})
 
 
@@ -132,6 +134,9 @@ def composed_network(name: str) -> Composed | None:
     if {"box", "rpn"} & set(heads) and layout == "fpn":
         heads.append("proposals")
     chosen = [parts.heads[head] for head in heads] + ([parts.heads[layout]] if layout != "dense" else [])
+    last = (16 if _SIXTEENTH.search(name_lower) else 8) if dense else 32
+    if last == 16:
+        chosen = [_halved(head, name) for head, name in zip(chosen, heads, strict=True)]
     if dense and built.depth < _DEEP:
         chosen = [_thin(head) for head in chosen]
     kept_fixed = sum(head.fixed_m for head in chosen) * 1e6
@@ -139,7 +144,7 @@ def composed_network(name: str) -> Composed | None:
     if layout == "c4":  # The last stage runs on every region of interest instead of once.
         kept_fixed += parts.regions * built.stage(3, 7, 7 if built.stride_first else 14)
         working_fixed = parts.working_copies.value * parts.regions * 49 * (built.out << 3)
-    working = parts.working_copies.value * (built.out << 3) / (64.0 if dense else 256.0)
+    working = parts.working_copies.value * (built.out << 3) / (1.0 * last**2 if dense else 256.0)
     if layout.startswith("fpn"):
         working = parts.working_pyramid.value / (4.0 if layout == "fpn-coarse" else 1.0)
     native = 224 if dense else 1033
@@ -147,7 +152,8 @@ def composed_network(name: str) -> Composed | None:
     return Composed(
         name=name,
         params_b=(base.params_m + sum(head.params_m for head in chosen)) / 1e3,
-        kept_per_pixel=_kept(built, layout, dilated="upernet" not in heads) + sum(head.per_pixel for head in chosen),
+        kept_per_pixel=_kept(built, layout, last=32 if "upernet" in heads else last)
+        + sum(head.per_pixel for head in chosen),
         kept_fixed=kept_fixed,
         working_per_pixel=0.0 if layout == "c4" else working,
         working_fixed=working_fixed,
@@ -183,6 +189,12 @@ def _thin(head: Head) -> Head:
     return replace(head, params_m=head.params_m / 16, gmacs=head.gmacs / 16, per_pixel=head.per_pixel / 4)
 
 
+def _halved(head: Head, name: str) -> Head:
+    """A segmenter's head over maps of half the size; DeepLabV3+ takes its finer maps from the first stage."""
+    coarse = sizing_constants().vision.parts.heads["deeplabv3" if name == "deeplabv3plus" else name].per_pixel
+    return replace(head, per_pixel=head.per_pixel - 0.75 * coarse)
+
+
 def _over_vgg(name: str) -> Composed:
     """Faster R-CNN over VGG-16, whose first two blocks are frozen and whose activations take their inputs' place."""
     parts = sizing_constants().vision.parts
@@ -213,7 +225,7 @@ def plain_elements(name: str) -> float | None:
     found = _backbone_of(name.casefold())
     if found is None or composed_network(name) is not None or not _CLASSIFIER.fullmatch(name.casefold()):
         return None
-    return _kept(found[1], "classifier", dilated=False)
+    return _kept(found[1], "classifier")
 
 
 def _backbone_of(name_lower: str) -> tuple[Backbone, _Backbone] | None:
@@ -248,12 +260,13 @@ def composed_spec(name: str) -> ModelSpec | None:
     )
 
 
-def _kept(built: _Backbone, layout: str, *, dilated: bool) -> float:
+def _kept(built: _Backbone, layout: str, last: int = 32) -> float:
     """Elements kept of the backbone for each pixel, counted at 224 pixels.
 
-    Detectors freeze stem and first stage, whose output the second one learns from; dilated stages keep their size.
+    Detectors freeze stem and first stage, whose output the second one learns from; dilated stages keep their size, of
+    which the ``last`` is such a part of the picture's.
     """
-    third, fourth = (28, 28) if layout == "dense" and dilated else (14, 14) if layout == "dc5" else (14, 7)
+    third, fourth = 28 if last == 8 else 14, {8: 28, 16: 14}.get(last, 14 if layout == "dc5" else 7)
     sides = pairwise((56, 56, 28, third, fourth))
     stages = [built.stage(at, side, before) for at, (before, side) in enumerate(sides)]
     if layout in {"dense", "classifier"}:

@@ -155,6 +155,7 @@ class Denoiser(FrozenModel):
     text_tokens: int = 0  # in its stream, or what keys and values of the prompt keep beside it
     attentions: int = 1  # in a layer, each with matrices of its own: 2 where the prompt is attended to apart
     kept: KeptByDenoiser
+    own_code: float | None = None  # numbers of a token and width while its authors' code computes a block
     checkpointed: float | None = None  # of a UNet: bytes for each pixel under full checkpointing
     scores: float = 0.0  # of a UNet: attention's scores for each pixel and pixel of the picture
     scores_at_once: float = 0.0  # the same of the block that has most of them
@@ -168,6 +169,17 @@ class HeldByDecoder(FrozenModel):
     params_b: float
     latent: tuple[int, int, int]  # channels, pixels of an edge and frames that become one place
     held: tuple[tuple[int, float], ...]  # latent frames, and bytes for each pixel of a frame
+
+
+class Columns(FrozenModel):
+    """Releases of PyTorch in which an autoencoder of clips in 16 bits convolves by columns, and their bytes."""
+
+    since: str
+    before: str
+    params_b: float  # of the autoencoder
+    bytes_per_pixel: float  # of a frame that is decoded
+    frames: int  # that its last convolutions see together, of a clip
+    source: str
 
 
 class Diffusion(FrozenModel):
@@ -187,6 +199,7 @@ class Diffusion(FrozenModel):
     score_bytes: Constant  # of attention that is not fused, while pictures are made
     pictures_at_once: Constant  # frames of a clip that an autoencoder of pictures decodes together
     clip_decoders: dict[str, HeldByDecoder]
+    columns: Columns
     infer_elements_per_hidden: Constant
     kept: KeptByDenoiser
     kept_source: str
@@ -243,6 +256,7 @@ class Vision(FrozenModel):
     detection_px: Constant
     attended_bytes: Constant
     attended_ratio: Constant
+    area_scores: dict[str, float]  # of YOLO12, of all layers, for each pair of sixteenths of the picture's edges
     matched_bytes: Constant  # of a place that a detector answers for, while answers are matched to what is there
     matched_class_bytes: Constant  # the same for each class
     matched_classes: Constant

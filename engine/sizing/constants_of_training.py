@@ -48,6 +48,7 @@ class Framework(FrozenModel):
     chunked_loss: bool = False
     chunked_loss_in_examples: bool = False  # chunked in its examples, not by default
     chunks_supervised_loss: bool = False  # chunked, but not in reinforcement
+    scores_answers_alone: bool = False  # under GRPO logits are made of what the model wrote, not of the prompt
     fused_loss: bool = False
     releases_gradients: bool = False
     step: Literal["foreach", "fused", "trainer"] = "foreach"  # of AdamW; trainer: by release, as transformers' has it

@@ -11,6 +11,7 @@ import numpy as np
 from whichgpu.engine.catalogue import ModelSpec
 from whichgpu.engine.sizing.constants import Denoiser, sizing_constants
 from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.versions import older
 
 
 #: Parts of one architecture are as large to this share, where nothing else tells them apart.
@@ -83,6 +84,15 @@ def decoded_bytes(job: Job, vae_b: float, batch: Any) -> Any:
     held = np.array(decoder.held)
     slope = (held[-1, 1] - held[-2, 1]) / (held[-1, 0] - held[-2, 0])
     return batch * (np.interp(latents, held[:, 0], held[:, 1]) + slope * max(0.0, latents - held[-1, 0]))
+
+
+def columns_gb(job: Job, vae_b: float, pixels: float, *, wide: bool) -> float:
+    """Columns that PyTorch's convolutions in three dimensions write out where they are kept from cuDNN, in GB."""
+    known = sizing_constants().diffusion.columns
+    there = job.pytorch_version is not None and not older(job.pytorch_version, known.since)
+    if wide or not there or not older(job.pytorch_version, known.before) or abs(vae_b / known.params_b - 1) > SAME_SIZE:
+        return 0.0
+    return pixels * known.bytes_per_pixel * (known.frames if job.family == "diffusion_video" else 1) / 1e9
 
 
 def nearest(parts: Iterable[_Sized], size_b: float, within: float) -> _Sized | None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from whichgpu.engine.sizing.constants import sizing_constants
-from whichgpu.engine.sizing.generator_parts import decoded_bytes, decodes_wide, frames_at_once
+from whichgpu.engine.sizing.generator_parts import columns_gb, decoded_bytes, decodes_wide, frames_at_once
 from whichgpu.engine.sizing.generator_sizes import (
     COMPONENTS,
     KEEPS_WIDE,
@@ -56,11 +56,12 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     decoded = pixels * (frames_at_once(job) if job.family == "diffusion_video" else 1.0)
     each = known.vae_bytes_per_pixel_wide.value if wide else known.vae_bytes_per_pixel.value
     element = max(2.0, min(weight, 4.0))
-    in_denoiser = batch * tokens * known.infer_elements_per_hidden.value * generator.width * element / 1e9
+    in_denoiser = batch * tokens * _worked_elements(job, generator) * generator.width * element / 1e9
     in_denoiser = in_denoiser + batch * _scores_gb(job, generator, element)
     # Requests that wait for the GPU share its weights; their maps are alive together.
     in_decoder = np.where(job.sliced_decoding, 1, batch) * decoded * each / 1e9
     in_decoder = in_decoder if whole is None else pixels * whole / 1e9
+    in_decoder = in_decoder + columns_gb(job, generator.vae_b, pixels, wide=wide)
     if job.cpu_offload:
         denoiser = denoiser * resident_share(job, generator)
         # Each part is on the GPU with its own maps only.
@@ -86,6 +87,14 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
         band_reason="slicing, tiling and the order of the steps change what is alive together",
         method="architecture" if job.model is not None else "rule of thumb",
     )
+
+
+def _worked_elements(job: Job, generator: Generator) -> float:
+    """Numbers of a token and width while a block computes; of some models their authors' own code was traced."""
+    own = generator.traced.own_code if generator.traced else None
+    if own is not None and job.engine_stated and job.engine == "transformers":  # Plain PyTorch.
+        return own
+    return sizing_constants().diffusion.infer_elements_per_hidden.value
 
 
 def _scores_gb(job: Job, generator: Generator, element: float) -> float:

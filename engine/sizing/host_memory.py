@@ -17,13 +17,14 @@ def offloaded_gb(job: Job) -> float:
     """GB that wait in system memory while a step is computed, of all machines together; 0 without offload.
 
     What ranks share lies there once: weights, gradients and optimizer state of everything that learns, or what is
-    frozen under adapters. Below ZeRO's third stage, and in the manner of Megatron, weights stay on the GPU. What is
-    held twice to be sent faster (pinned memory) is not counted. Of networks without a known architecture it is 0.
+    frozen under adapters. Below ZeRO's third stage, in the manner of Megatron, and where the optimizer's state alone is
+    offloaded, weights stay on the GPU. What is held twice to be sent faster (pinned memory) is not counted. Of networks
+    without a known architecture it is 0.
     """
     if not (job.cpu_offload and job.training and job.shape is not None):
         return 0.0
     per, params = state_bytes(job), job.shape.params
-    stay = job.sharding in _WEIGHTS_STAY or splits_models(job)
+    stay = job.sharding in _WEIGHTS_STAY or splits_models(job) or job.weights_not_offloaded
     if job.peft:
         base = sizing_constants().weights[job.weight_precision].body
         return 0.0 if stay else (params * base + job.resident_params_b * 1e9 * _HALF) / 1e9

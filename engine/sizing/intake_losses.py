@@ -8,12 +8,18 @@ from whichgpu.engine.sizing.versions import older
 
 
 def chunked_loss(reader: Reader, defaults: Framework | None) -> bool:
-    """As stated; else what the framework does."""
+    """As stated; else what the framework does.
+
+    Liger's kernels come with its fused head and loss where transformers puts them in (its Trainer,
+    ``_apply_liger_kernel_to_instance``).
+    """
     stated = reader.flag("chunked_loss")
     if stated is not None:
         return stated
     if defaults is None:
         return False
+    if reader.flag("liger_kernels") and defaults.step == "trainer":
+        return True
     if older(reader.text("training_framework_version"), defaults.whole_loss_before or ""):
         return False
     supervised = defaults.chunks_supervised_loss and not reader.known("rl_method")
@@ -22,5 +28,5 @@ def chunked_loss(reader: Reader, defaults: Framework | None) -> bool:
 
 def release_open(reader: Reader, defaults: Framework | None) -> bool:
     """Whether it is open that all answers are held, as earlier releases did."""
-    stated = reader.known("training_framework_version") or reader.known("chunked_loss")
+    stated = any(map(reader.known, ("training_framework_version", "chunked_loss", "liger_kernels")))
     return bool(defaults and defaults.whole_loss_before) and not stated

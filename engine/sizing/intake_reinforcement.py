@@ -46,8 +46,9 @@ def _rollout(reader: Reader, usual: Rollout) -> dict[str, Any]:
     placement = reader.text("rollout_placement")
     if placement is None:
         placement = reader.assume("rollout_placement", "same_gpus" if usual.here else "other_gpus", usual.source)
+    written = reader.whole("output_tokens") if reader.known("output_tokens") else None
     if placement == "other_gpus":
-        return {}
+        return {"answer_tokens": written}
     sleeps, share = reader.flag("rollout_sleeps"), reader.number("rollout_memory_pct")
     if sleeps is None:
         sleeps = reader.assume("rollout_sleeps", usual.sleeps, usual.source)
@@ -55,7 +56,7 @@ def _rollout(reader: Reader, usual: Rollout) -> dict[str, Any]:
     if share is None and usual.share is not None:
         share = reader.assume("rollout_memory_pct", 100.0 * usual.share, usual.source)
     return {
-        "answer_tokens": reader.whole("output_tokens") if reader.known("output_tokens") else None,
+        "answer_tokens": written,
         "rollout_here": True,
         "rollout_sleeps": sleeps,
         "rollout_shares_weights": usual.shares_weights,

@@ -87,6 +87,7 @@ def training_of(
         "every_second_product": defaults is not None and defaults.every_second_product,
         "pipeline_schedule": reader.text("pipeline_schedule") or "1f1b",
         "compiled": bool(reader.flag("compiled")),
+        "liger": bool(reader.flag("liger_kernels")),
         "activation_offload": _activation_offload(reader, kind, checkpointing, defaults),
         "varying_lengths": _varying_lengths(reader, defaults),
         "optimizer_in_backward": bool(reader.flag("optimizer_in_backward")),

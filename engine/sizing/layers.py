@@ -92,8 +92,11 @@ def _stream(job: Job) -> float:
 
 
 def _fuses_norms(job: Job, shape: Shape) -> bool:
-    """Compiled and fused norms keep no 32-bit copy, nor does LayerNorm, which comes with plain feed-forward parts."""
-    return job.compiled or job.fused_loss or not shape.gated
+    """Compiled and fused norms keep no 32-bit copy, nor does LayerNorm, which comes with plain feed-forward parts.
+
+    Liger's norm keeps what it read (linkedin/Liger-Kernel src/liger_kernel/ops/rms_norm.py).
+    """
+    return job.compiled or job.fused_loss or job.liger or not shape.gated
 
 
 def _recomputes_attention_alone(job: Job) -> bool:
@@ -214,7 +217,8 @@ def _attention(job: Job, shape: Shape) -> float:
 def _feed_forward(job: Job, shape: Shape, *, learns: bool) -> float:
     """Elements of the feed-forward part, and of what adapters on its last matrix and on attention's read."""
     wide = shape.intermediate
-    inner = 3.0 if shape.gated else 1.0  # what the activation and the product read
+    # What the activation and the product read; Liger's unit reads gate and up, and does the rest again.
+    inner = (2.0 if job.liger else 3.0) if shape.gated else 1.0
     if learns:
         return (inner + 1.0) * wide * (1.0 + _wide_experts(job, shape))
     own = (_own_element(job) + _mask(job)) / _element(job)
@@ -291,7 +295,9 @@ def _computed_anew(job: Job, shape: Shape, tensor: Any, shared: Any) -> Any:
     values = shape.latent if shape.latent else 2 * shape.kv_heads * shape.head_dim
     if works_in_place(job, shape):
         return in_place_elements(shape, tensor, shared) * _element(job)
-    hidden, split = 3.0, 2.0 * query + values + 6.0 * shape.intermediate
+    # Gate, its activation, up and their product with gradients of two; Liger's unit writes those of gate and up over
+    # them (src/liger_kernel/ops/swiglu.py).
+    hidden, split = 3.0, 2.0 * query + values + (4.0 if job.liger else 6.0) * shape.intermediate
     if job.peft and _own_inputs(job):  # Their casts, and gradients of these in 32 bits.
         targets = set(job.lora_targets)
         own = _own_element(job) / _element(job)

@@ -115,7 +115,7 @@ def logits_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:
     training = sizing_constants().training
     defaults = training.frameworks.get(job.framework or "")
     per_logit = bytes_of_a_logit(job, shape)
-    whole = micro_batch * job.seq_len_tokens * shape.vocab * per_logit / _answers_over(job, tensor) / 1e9
+    whole = micro_batch * _scored_tokens(job) * shape.vocab * per_logit / _answers_over(job, tensor) / 1e9
     if wide_ends(job) and not job.narrow_loss:
         whole = whole + 2.0 * shape.vocab * shape.hidden / tensor / 1e9  # The head, as autocast has cast it.
     if not job.chunked_loss:
@@ -123,11 +123,18 @@ def logits_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:
     if defaults is None or not defaults.keeps_chunks:
         if job.loss_assumed:  # How a mere default divides is not known.
             return whole / training.chunked_loss_chunks.value
-        return _chunk_gb(shape, whole, whole / (micro_batch * job.seq_len_tokens), defaults)
+        return _chunk_gb(shape, whole, whole / (micro_batch * _scored_tokens(job)), defaults)
     # All chunks wait for the backward pass: compiled in 16 bits, else beside their logarithms in 32. Of one chunk there
     # is the gradient besides.
     kept, gradient = (2.0, 2.0) if job.compiled else (6.0, 6.0)
     return whole / per_logit * (kept + gradient / training.chunked_loss_chunks.value)
+
+
+def _scored_tokens(job: Job) -> int:
+    """Tokens of a sequence of which the model gives logits: all, or what it wrote itself and one more."""
+    defaults = sizing_constants().training.frameworks.get(job.framework or "")
+    alone = defaults is not None and defaults.scores_answers_alone and job.rl_method == "grpo"
+    return min(job.seq_len_tokens, job.answer_tokens + 1) if alone and job.answer_tokens else job.seq_len_tokens
 
 
 def _chunk_gb(shape: Shape, whole: Any, each: Any, defaults: Framework | None) -> Any:

@@ -58,11 +58,32 @@ _MATCHED = TermKind(
     ("images", "pixels", "classes", "heads"),
     "counted in ultralytics' loss and its assignment of labels; see knowledge/sizing.yaml, vision",
 )
+_AREAS = TermKind(
+    "activations",
+    "images x (pixels / 256) squared x scores x bytes; scores are layers x (heads at a sixteenth / 4 areas + heads at a"
+    " thirty-second / 16)",
+    ("images", "pixels", "scores", "bytes"),
+    "YOLO12's attention over areas, whose softmax is written out (ultralytics nn/modules/block.py, AAttn)",
+)
+_SCORES = TermKind(
+    "activations",
+    "images x scores of attention x bytes, where it is not fused: tokens squared x heads x layers, of Swin places x"
+    " window squared x heads of each stage",
+    ("images", "pixels", "scores", "bytes"),
+    "ViT paper; Swin paper, table 7; PyTorch before 2.0 and code of before that write scores out",
+)
+#: Swin by size: layers of its four stages, and heads of the first, which double from stage to stage (paper, table 7).
+_SWINS = {"t": (2, 2, 6, 2, 3), "s": (2, 2, 18, 2, 3), "b": (2, 2, 18, 2, 4), "l": (2, 2, 18, 2, 6)}
+_SWIN = re.compile(r"swin(?:v2)?[-_](?:v2[-_])?([tsbl])")
+_WINDOW = re.compile(r"window[-_]?(\d+)")
+_AREA_ATTENTION = re.compile(r"yolov?12([nslmx])")
 #: Detectors whose answers are matched by their own scores (task-aligned assignment), and those with a second head.
 _MATCHING = re.compile(r"yolov?(6|8|9|10|11|12|26)(?!\d)")
 _TWO_HEADS = frozenset(("10", "26"))
 #: Answers at an eighth, a sixteenth and a thirty-second of the size.
 _PLACES = 21.0 / 1024.0
+#: Channels of a head of vision transformers.
+_HEAD = 64.0
 _ATTENDED = TermKind(
     "activations",
     "images x tokens x 34 bytes x width x layers; tokens are GMAC / parameters",
@@ -153,16 +174,21 @@ def _traced_maps(job: Job, images: Ints, size: float) -> PartColumn | None:
     return PartColumn(_TRACED, images * pixels * each * size / 1e9, (images, model.name, pixels, each))
 
 
+def _tokens_and_width(job: Job, params_b: float) -> tuple[float, float, float]:
+    """Tokens of a picture, width and layers of a vision transformer of that size."""
+    maps = feature_maps(job)
+    tokens = maps.gmacs / params_b * job.pixels() / maps.native_px**2
+    ratio = sizing_constants().vision.attended_ratio.value
+    width = (params_b * 1e9 * ratio / 12.0) ** (1.0 / 3.0)
+    return tokens, width, width / ratio
+
+
 def _attended_maps(job: Job, params_b: float, images: Ints, size: float) -> PartColumn | None:
     """Maps of a vision transformer: every parameter serves each token once, so that GMAC / parameters counts them."""
     model = job.model
     if model is None or not params_b or not _ATTENDING.match(model.id):
         return None
-    maps = feature_maps(job)
-    tokens = maps.gmacs / params_b * job.pixels() / maps.native_px**2
-    ratio = sizing_constants().vision.attended_ratio.value
-    width = (params_b * 1e9 * ratio / 12.0) ** (1.0 / 3.0)
-    layers = width / ratio
+    tokens, width, layers = _tokens_and_width(job, params_b)
     each = sizing_constants().vision.attended_bytes.value * size / 2.0
     value = images * tokens * each * width * layers / 1e9
     return PartColumn(_ATTENDED, value, (images, tokens, width, layers))
@@ -227,7 +253,7 @@ def _training(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
         workspace, released = trained_states(job, block, rows, parts)
     activation = _training_activation(job, params_b, rows.batch)
     parts.append(activation)
-    parts += _matched(job, rows.batch)
+    parts += _matched(job, rows.batch) + _scored_areas(job, rows.batch) + _plain_scores(job, params_b, rows.batch)
     parts.append(step_part(workspace, overlap_gradients(job, params, released, activation.gb, rows, parts)))
     # Where it is assumed that activations are recomputed, a sixteenth of what would be kept without is allowed for.
     plain = replace(job, checkpointing="none")
@@ -253,6 +279,43 @@ def _matched(job: Job, images: Ints) -> list[PartColumn]:
     pixels = _largest_pixels(job)
     value = images * pixels * _PLACES * each * heads / 1e9
     return [PartColumn(_MATCHED, value, (images, pixels, classes, heads))]
+
+
+def _scored_areas(job: Job, images: Ints) -> list[PartColumn]:
+    """Scores that a detector keeps whose blocks attend over quarters of the picture, and at last over all of it."""
+    found = _AREA_ATTENTION.match(job.model.id) if job.model is not None else None
+    if found is None:
+        return []
+    training = sizing_constants().training
+    each = training.attention_score_bytes.value - (2.0 if job.recipe == "fp32" else 0.0)
+    scores = sizing_constants().vision.area_scores[found.group(1)]
+    pixels = _largest_pixels(job)
+    if job.checkpointing != "none":
+        return []
+    return [PartColumn(_AREAS, images * (pixels / 256.0) ** 2 * scores * each / 1e9, (images, pixels, scores, each))]
+
+
+def _plain_scores(job: Job, params_b: float, images: Ints) -> list[PartColumn]:
+    """Scores that a vision transformer keeps whose attention is not fused; of one layer where it is recomputed."""
+    model = job.model
+    if job.flash_attention or job.family != "vision" or model is None or not params_b or not _ATTENDING.match(model.id):
+        return []
+    training = sizing_constants().training
+    each = training.attention_score_bytes.value - (2.0 if job.recipe == "fp32" else 0.0)
+    pixels, swin = job.pixels(), _SWIN.match(model.id)
+    if swin is not None:
+        *stages, heads = _SWINS[swin.group(1)]
+        window = _WINDOW.search(model.id)
+        side = int(window.group(1)) if window else 7
+        # Places at a quarter of the picture's edges, at an eighth and so on.
+        by_stage = [layers * pixels / 16 / 4**at * side**2 * (heads << at) for at, layers in enumerate(stages)]
+        scores, largest = sum(by_stage), max(found / layers for found, layers in zip(by_stage, stages, strict=True))
+    else:
+        tokens, width, layers = _tokens_and_width(job, params_b)
+        largest = tokens**2 * width / _HEAD
+        scores = largest * layers
+    found = scores if job.checkpointing == "none" else largest
+    return [PartColumn(_SCORES, images * found * each / 1e9, (images, pixels, found, each))]
 
 
 def _copies(job: Job, maps: FeatureMaps) -> float:

@@ -14,7 +14,7 @@ from whichgpu.engine.sizing.rows import Rows
 from whichgpu.engine.sizing.serving_reserve import GIB, reserve_of
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.sharing import cached_bytes_per_sequence
-from whichgpu.engine.sizing.states import shards, state_bytes, weights_stay
+from whichgpu.engine.sizing.states import gradients_stay, shards, state_bytes, weights_stay
 from whichgpu.engine.sizing.training_terms import (
     ACTIVATIONS,
     CRITIC,
@@ -66,7 +66,8 @@ def critic_states(job: Job, rows: Rows) -> PartColumn:
     if job.peft:
         each: Any = _HALF / weights
     elif job.cpu_offload:
-        each = np.where(weights_stay(job, rows), per.weights / weights + per.gradients / gradients, 0.0)
+        each = np.where(weights_stay(job, rows), per.weights / weights, 0.0)
+        each = each + np.where(gradients_stay(job, rows), per.gradients / gradients, 0.0)
     else:
         each = per.weights / weights + per.gradients / gradients + per.optimizer / states
     return PartColumn(CRITIC, job.critic_params_b * each, (job.critic_params_b, weights, gradients, states))

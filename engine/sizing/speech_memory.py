@@ -7,7 +7,7 @@ import numpy as np
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import PartColumn, TermKind
-from whichgpu.engine.sizing.recognisers import WHISPER, beams_of, recogniser_of
+from whichgpu.engine.sizing.recognisers import WHISPER, Recogniser, beams_of, recogniser_of
 from whichgpu.engine.sizing.rows import Ints
 
 
@@ -22,7 +22,8 @@ _CACHE = TermKind(
 _ACTIVATIONS = TermKind(
     "activations",
     "clips x (positions x layers of the encoder + words x layers of the decoder) x 34 bytes x width, of which"
-    " checkpoints keep 2 and one layer; and the logits of the words at 14 bytes",
+    " checkpoints keep 2 and one layer; scores where attention is not fused, 6 bytes each; and the logits of the words"
+    " at 14 bytes",
     ("clips", "positions", "words", "width", "encoder_layers", "decoder_layers", "gradient_checkpointing"),
     "Whisper paper: 1,500 positions, 448 words, width 40 times the layers in the larger ones; Korthikanti et al.",
 )
@@ -67,8 +68,23 @@ def speech_activations(job: Job, params_b: float, clips: Ints) -> PartColumn:
     kept = each_place * passed * 34.0
     if job.checkpointing != "none":
         kept = each_place * (passed * 2.0 + (positions + words) * 34.0)
+    kept = kept + clips * _scores_bytes(job, found, positions, words)
     logits = clips * words * known.speech_vocab.value
     each = sizing_constants().training.logits
     logits = logits * (each.loss + each.answer)
     settings = (clips, positions, words, found.width, found.encoder_layers, found.decoder_layers)
     return PartColumn(_ACTIVATIONS, (kept + logits) / 1e9, (*settings, job.checkpointing))
+
+
+def _scores_bytes(job: Job, found: Recogniser, positions: float, words: float) -> float:
+    """Scores that attention writes out for a clip where it is not fused: all layers', recomputed those of one."""
+    if job.flash_attention:
+        return 0.0
+    known = sizing_constants()
+    each = known.training.attention_score_bytes.value - (2.0 if job.recipe == "fp32" else 0.0)
+    heard, written = positions**2, words * (words + positions)
+    if job.checkpointing == "none":
+        scores = found.encoder_layers * heard + found.decoder_layers * written
+    else:
+        scores = max(heard, written)
+    return scores * found.width / known.other.speech_head_dim.value * each

@@ -70,9 +70,18 @@ def weights_stay(job: Job, rows: Rows) -> Any:
     """Where offload takes optimizer state alone to the host: below ZeRO's third stage, and as Megatron does.
 
     What does not learn has no such state, so that a frozen base and a reference stay too (DeepSpeed
-    runtime/zero/stage_1_and_2.py moves partitions of the optimizer; offload_param is of the third stage).
+    runtime/zero/stage_1_and_2.py moves partitions of the optimizer; offload_param is of the third stage). The third
+    stage too can leave weights where they are.
     """
-    return rows.sharded("zero1", "zero2") | splits_models(job)
+    return rows.sharded("zero1", "zero2") | splits_models(job) | job.weights_not_offloaded
+
+
+def gradients_stay(job: Job, rows: Rows) -> Any:
+    """Where gradients stay with weights under offload: not in the third stage, whose flat buffer lies on the host.
+
+    DeepSpeed runtime/zero/stage3.py makes grad_partitions_flat_buffer on the device of the optimizer.
+    """
+    return weights_stay(job, rows) & ~rows.sharded("zero3")
 
 
 def allocator_share(rows: Rows) -> Any:

@@ -18,7 +18,7 @@ from whichgpu.engine.sizing.replicas import cast_weights, replica_buckets
 from whichgpu.engine.sizing.rows import Rows
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.sharing import stage_params
-from whichgpu.engine.sizing.states import shards, state_bytes, weights_stay
+from whichgpu.engine.sizing.states import gradients_stay, shards, state_bytes, weights_stay
 from whichgpu.engine.sizing.training_adapters import append_adapters, append_frozen_base, bytes_of_an_adapter
 from whichgpu.engine.sizing.training_band import finished
 from whichgpu.engine.sizing.training_terms import (
@@ -173,6 +173,13 @@ def _on_rank(job: Job, shape: Shape, rows: Rows, layer_params: Any, end_params: 
     return np.where(rows.sharded("zero3", "fsdp"), whole, whole - routed / tensor + routed / spread)
 
 
+def _fetched_gb(job: Job, block: Block) -> Any:
+    """What FSDP has gathered: the next layer while one has its gradients, and always what is in no layer together."""
+    wide = 2.0 if job.recipe == "fp32" else 1.0
+    layer = block.layer * sizing_constants().training.fetched_layer_bytes.value
+    return wide * (layer + block.ends * 2.0) / 1e9
+
+
 def trained_states(job: Job, block: Block, rows: Rows, parts: list[PartColumn]) -> tuple[Any, Any]:
     """Append weights, gradients and optimiser state; give the step's workspace and gradients released between steps."""
     training = sizing_constants().training
@@ -182,18 +189,22 @@ def trained_states(job: Job, block: Block, rows: Rows, parts: list[PartColumn]) 
     defaults = training.frameworks.get(job.framework or "")
     if job.cpu_offload:
         # Below the third stage only optimiser state and master weights wait in host memory. Above it two layers are on
-        # the GPU at a time, with their weights and gradients.
-        stay = weights_stay(job, rows)
+        # the GPU at a time, with their weights and gradients, unless weights are said to stay.
+        stay, lie = weights_stay(job, rows), gradients_stay(job, rows)
         # DeepSpeed keeps further layers gathered.
         both = per.weights + per.gradients
         two = np.minimum(block.params, 2.0 * block.largest) * both
         deep = gathered_bytes(job, block.params, block.largest, block.width)
         live = np.where(in_third_stage(job, rows), deep, two) / 1e9
-        weights = np.where(stay, count * per.weights, live)
-        inputs = (count, np.where(stay, per.weights, both), np.where(stay, 1, over_weights))
+        weights = np.where(stay, count * per.weights / over_weights, live)
+        inputs = (count, np.where(stay, per.weights, both), over_weights)
         parts.append(PartColumn(WEIGHTS, weights, inputs))
-        gradients = np.where(stay, count * per.gradients / over_gradients, 0.0)
-        parts.append(PartColumn(GRADIENTS, gradients, (count, per.gradients, over_gradients), stay))
+        gradients = np.where(lie, count * per.gradients / over_gradients, 0.0)
+        parts.append(PartColumn(GRADIENTS, gradients, (count, per.gradients, over_gradients), lie))
+        gathered = stay & (over_weights > 1)
+        layer_inputs = (block.layer / 1e9, per.weights, block.ends / 1e9)
+        whole = np.where(rows.sharded("fsdp"), _fetched_gb(job, block), deep / 1e9)
+        parts.append(PartColumn(LIVE_LAYER, np.where(gathered, whole, 0.0), layer_inputs, gathered))
         return 0.0, 0.0
     # A step of one micro-batch sets its gradients to none at its end; over several they lie beside the next one's loss.
     once = job.gradient_accumulation == 1
@@ -207,10 +218,8 @@ def trained_states(job: Job, block: Block, rows: Rows, parts: list[PartColumn]) 
     state = (stepped * per.optimizer + block.embeddings * per.embedding_extra / 1e9) / over_states
     parts.append(PartColumn(OPTIMIZER, state, (stepped, job.optimizer, per.optimizer, over_states)))
     gathers = over_weights > 1
-    wide = 2.0 if job.recipe == "fp32" else 1.0
-    # FSDP fetches the next layer while one has its gradients, and keeps what is in no layer together all the time.
-    fetched = wide * (block.layer * training.fetched_layer_bytes.value + block.ends * 2.0) / 1e9
-    live = np.where(rows.sharded("fsdp"), fetched, gathered_bytes(job, block.params, block.largest, block.width) / 1e9)
+    whole = gathered_bytes(job, block.params, block.largest, block.width) / 1e9
+    live = np.where(rows.sharded("fsdp"), _fetched_gb(job, block), whole)
     layer_inputs = (block.layer / 1e9, per.weights, block.ends / 1e9)
     parts.append(PartColumn(LIVE_LAYER, np.where(gathers, live, 0.0), layer_inputs, gathers))
     workspace: Any = 0.0

@@ -48,17 +48,16 @@ def append_frozen_base(job: Job, shape: Shape, rows: Rows, parts: list[PartColum
     # FSDP fetches the next layer while one runs, and keeps what is in no layer together all the time. Shards that wait
     # in host memory come before they are joined, through a stream whose blocks the others do not use.
     fetches, fetched = rows.sharded("fsdp"), 2.0 * layer + root
-    if job.cpu_offload:
-        fetched = fetched + (layer + root) / over
+    waits = job.cpu_offload & ~weights_stay(job, rows)
+    fetched = fetched + np.where(waits, (layer + root) / over, 0.0)
     one = max(shape.layer_params * body, shape.embedding * ends) / tensor
     # An element of what is packed is a byte of several parameters.
     element = max(1.0, body)
     whole = gathered_elements(job, frozen * 1e9 / element, one / element, shape.hidden) * element / 1e9
     deep = in_third_stage(job, rows)
     gathered = np.where(fetches, fetched, whole)
-    spread = (over > 1) & (not job.cpu_offload)
+    spread = (over > 1) & ~waits
     few = np.where(fetches, fetched, np.where(deep, whole, 2.0 * one / 1e9))
-    waits = job.cpu_offload & ~weights_stay(job, rows)
     frozen = np.where(waits, np.minimum(frozen, few), frozen / over)
     on_rank = (layer_params + end_params) / tensor / 1e9
     inputs = (gathered_layer(job, shape, rows) / 1e9, weight.body, end_params / tensor / 1e9)
@@ -118,7 +117,8 @@ def _bytes_here(job: Job, rows: Rows) -> tuple[Any, Any]:
     per = bytes_of_an_adapter(job)
     each = 0.25 * per  # as much for a gradient; two moments take the other half
     moments = 0.0 if job.cpu_offload else (2.0 if job.optimizer.endswith("8bit") else 0.5 * per) / shards(rows)[2]
-    here = np.where(rows.sharded("fsdp"), 0.0 if job.cpu_offload else each / shards(rows)[0], each)
+    waits = job.cpu_offload and not job.weights_not_offloaded
+    here = np.where(rows.sharded("fsdp"), 0.0 if waits else each / shards(rows)[0], each)
     return here + moments, here
 
 

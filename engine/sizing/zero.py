@@ -31,7 +31,7 @@ class Beside(NamedTuple):
 
 def in_third_stage(job: Job, rows: Rows) -> Any:
     """Where DeepSpeed gathers weights: in the third stage, which is also what its offload of weights is part of."""
-    alone = job.cpu_offload and job.framework == "deepspeed" and not job.sharding
+    alone = job.cpu_offload and job.framework == "deepspeed" and not job.sharding and not job.weights_not_offloaded
     return rows.sharded("zero3") | alone
 
 

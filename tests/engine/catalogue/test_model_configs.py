@@ -330,3 +330,13 @@ def test_whose_class_does_not_cast_its_answers(kind: str, whose: str | None) -> 
 def test_whose_configuration_drops_scores(kind: str, told: dict[str, float], drops: bool) -> None:
     sides = {"hidden_size": 768, "num_attention_heads": 12, "num_hidden_layers": 12, "vocab_size": 50257}
     assert model_from_config({"model_type": kind, "intermediate_size": 3072, **sides, **told}).drops_out is drops
+
+
+@pytest.mark.parametrize("place", ["beside", "within"])
+def test_experts_may_be_narrower_than_the_rest(place: str) -> None:
+    block: dict[str, Any] = {"quant_method": "fp8"}
+    named = {"expert_dtype": "fp4"}
+    config = {**LLAMA, "quantization_config": block | (named if place == "within" else {})}
+    spec = model_from_config(config | (named if place == "beside" else {}))
+    assert (spec.native_precision, spec.native_expert_precision) == ("fp8", "mxfp4")
+    assert model_from_config({**LLAMA, "quantization_config": block}).native_expert_precision is None

@@ -192,3 +192,12 @@ def test_a_hybrid_task_cascade_has_six_passes_of_masks_and_a_semantic_branch():
     cascade, hybrid = composed_network("Cascade Mask R-CNN R-50-FPN"), composed_network("HTC R-50-FPN")
     assert hybrid.kept_per_pixel - cascade.kept_per_pixel == pytest.approx(57)
     assert hybrid.kept_fixed - cascade.kept_fixed == pytest.approx(3 * 60e6)
+
+
+@pytest.mark.parametrize("name", ["DeepLabV3+ R-101", "DeepLabV3 R-101", "PSPNet R-50", "FCN R-18"])
+def test_maps_of_a_sixteenth_of_the_picture_keep_less(name):
+    fine, coarse = composed_network(f"{name}-D8"), composed_network(f"{name}-D16")
+    assert coarse.kept_per_pixel < 0.75 * fine.kept_per_pixel
+    assert coarse.working_per_pixel == fine.working_per_pixel / 4
+    assert composed_network(f"{name} OS16").kept_per_pixel == coarse.kept_per_pixel
+    assert coarse.params_b == fine.params_b

@@ -72,3 +72,41 @@ def test_depthwise_networks_are_bound_by_memory_and_plain_ones_by_products():
         return fast.values["images_per_s"] / slow.values["images_per_s"]
 
     assert gain("efficientnet_b4") > 1.6 > gain("vgg16") > 1.0
+
+
+def test_attention_over_areas_keeps_scores_that_grow_with_the_square_of_the_pixels():
+    facts = {**TRAINED, "batch_size_per_gpu": 1, "compute_precision": "fp16"}
+
+    def kept(name: str, px: int, **more: object) -> float:
+        job = job_from_facts({**facts, "image_px": px, "image_short_px": px, **more}, KNOWLEDGE.models[name])
+        return estimate_memory(job, A100, Layout()).breakdown["activations"]
+
+    # Four heads of four areas at a sixteenth and eight heads at a thirty-second, four layers each, at 6 bytes.
+    scores = {px: 4 * (4 * (px / 16) ** 4 / 4 + 8 * (px / 32) ** 4) * 6 / 1e9 for px in (640, 2048)}
+    small, large = kept("yolo12s", 640), kept("yolo12s", 2048)
+    assert large - scores[2048] == pytest.approx((small - scores[640]) * (2048 / 640) ** 2)
+    assert scores[2048] > 9.0
+
+
+@pytest.mark.parametrize(
+    ("name", "scores", "rel"),
+    [
+        ("vit_b_16", 12 * 12 * 197**2, 0.2),
+        ("swin_tiny_patch4_window7_224", 49 * (2 * 3136 * 3 + 2 * 784 * 6 + 6 * 196 * 12 + 2 * 49 * 24), 1e-6),
+        ("swin_large_patch4_window12_384", 144 * (2 * 9216 * 6 + 2 * 2304 * 12 + 18 * 576 * 24 + 2 * 144 * 48), 1e-6),
+        ("resnet50", 0, 1e-6),
+    ],
+)
+def test_attention_that_is_not_fused_keeps_its_scores(name: str, scores: float, rel: float) -> None:
+    px = 384 if name.endswith("384") else 224
+    facts = {**TRAINED, "compute_precision": "fp16", "image_px": px, "image_short_px": px}
+
+    def kept(**more: object) -> float:
+        job = job_from_facts({**facts, **more}, KNOWLEDGE.models[name])
+        return estimate_memory(job, A100, Layout()).breakdown["activations"]
+
+    more = kept(flash_attention=False) - kept()
+    assert more == pytest.approx(64 * scores * 6 / 1e9, rel=rel)
+    assert kept(pytorch_version="1.13") == kept(flash_attention=False)
+    anew = {"gradient_checkpointing": "full"}
+    assert kept(**anew, flash_attention=False) - kept(**anew) <= more / 4

@@ -67,3 +67,14 @@ def test_dense_models_and_other_quantisers_are_not_concerned():
     assert job_from_facts(SERVED, dense).expert_precision is None
     assert job_from_facts(SERVED | {"weight_precision": "awq-int4"}, MODEL).expert_precision is None
     assert job_from_facts(SERVED | {"serving_engine": "vllm"}, MODEL).expert_precision is None
+
+
+def test_experts_that_were_published_narrower_than_the_rest_are_served_so():
+    published, facts = KNOWLEDGE.models["deepseek-v4-flash"], {"task": "inference", "context_tokens": 2048}
+    found = estimate(published, **facts, serving_engine="vllm")
+    assert published.published_file_gib is not None
+    # Its file holds a layer for multi-token prediction besides.
+    assert found.breakdown["weights"] == pytest.approx(published.published_file_gib * 2**30 / 1e9, rel=0.07)
+    whole = estimate(published, **facts, serving_engine="vllm", expert_precision="fp8").breakdown["weights"]
+    assert whole > 1.7 * found.breakdown["weights"]
+    assert job_from_facts(facts | {"weight_precision": "bf16"}, published).expert_precision is None

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.catalogue.model import Gpu, Latent, ModelSpec
+from whichgpu.engine.core import locate
 from whichgpu.engine.sizing import Layout, MemoryEstimate, estimate_memory, job_from_facts
 
 
@@ -114,6 +116,28 @@ def test_a_unet_that_does_not_fuse_attention_holds_scores():
     narrow = {**facts, "compute_precision": "fp16", "weight_precision": "fp16", "pytorch_version": "1.13"}
     by_diffusers = estimate(UNET_SD1, **narrow, serving_engine="diffusers").breakdown["activations"]
     assert by_diffusers < old.breakdown["activations"]
+
+
+@pytest.mark.parametrize(("model", "frames"), [("qwen-image", 1), ("wan2.1-14b", 4)])
+def test_a_release_of_pytorch_convolves_clips_by_columns(model, frames):
+    made = load_knowledge(locate("knowledge")).models[model]
+    facts = {**INFER, "weight_precision": "bf16", "image_px": 2048, "image_short_px": 2048, "frames": 5}
+    maps = {
+        release: estimate(made, **facts, pytorch_version=release).breakdown["activations"]
+        for release in ("2.8", "2.9.1", "2.10")
+    }
+    assert maps["2.9.1"] - maps["2.8"] == pytest.approx(frames * 2048**2 * 96 * 27 * 2 / 1e9)
+    assert maps["2.10"] == maps["2.8"]
+    wide = {**facts, "weight_precision": "fp32"}
+    assert estimate(made, **wide, pytorch_version="2.9.1") == estimate(made, **wide, pytorch_version="2.8")
+
+
+def test_the_authors_own_code_of_a_generator_holds_what_was_traced():
+    made = load_knowledge(locate("knowledge")).models["hunyuanvideo"]
+    facts = {**INFER, "weight_precision": "bf16", "image_px": 1280, "image_short_px": 720, "frames": 129}
+    own = estimate(made, **facts, serving_engine="transformers").breakdown["activations"]
+    assert own == pytest.approx((33 * 45 * 80 + 256) * 3072 * 2 * 28.2 / 1e9)
+    assert own > 2 * estimate(made, **facts, cpu_offload=True).breakdown["activations"]
 
 
 def test_offload_keeps_the_largest_component_only():

@@ -158,6 +158,16 @@ def test_whisper_is_trained_with_recomputed_activations_of_its_own_shape():
     assert found.low_gb < 42.0 < 1.05 * found.high_gb
 
 
+def test_whisper_without_fused_attention_keeps_the_scores_of_its_window():
+    facts = {"task": "full_finetuning", "batch_size_per_gpu": 4, "gradient_checkpointing": "none"}
+    fused, plain = estimate(WHISPER, **facts), estimate(WHISPER, **facts, flash_attention=False)
+    window = 4 * 32 * 20 * 1500**2 * 6 / 1e9
+    assert 1.0 < (plain.breakdown["activations"] - fused.breakdown["activations"]) / window < 1.5
+    assert plain == estimate(WHISPER, **facts, transformers_version="4.30")
+    anew = [estimate(WHISPER, **facts | {"gradient_checkpointing": "full"}, flash_attention=on) for on in (True, False)]
+    assert anew[1].breakdown["activations"] - anew[0].breakdown["activations"] < window / 16
+
+
 def test_an_unstated_recomputation_widens_the_band():
     facts = {"task": "full_finetuning", "seq_len_tokens": 4096, "batch_size_per_gpu": 4}
     open_, stated = estimate(LLAMA_8B, **facts), estimate(LLAMA_8B, **facts, gradient_checkpointing="full")

@@ -140,3 +140,12 @@ def test_log_probabilities_are_taken_from_whole_answers_unless_the_framework_has
     given = {"training_framework": "trl", "tensor_parallel": 4}
     whole, part = (estimate(Layout(tensor=tensor), **given).breakdown["logits"] for tensor in (1, 4))
     assert part == pytest.approx(whole / 4)
+
+
+def test_logits_are_of_what_was_written_where_the_framework_asks_for_no_others():
+    facts = HERE | {"output_tokens": 511}
+    every, written = (estimate(**facts, training_framework=name).breakdown["logits"] for name in ("verl", "trl"))
+    assert written == pytest.approx(estimate(**HERE, training_framework="trl").breakdown["logits"] / 4)
+    assert every == estimate(**HERE, training_framework="verl").breakdown["logits"]
+    preferred = {"rl_method": "dpo", "output_tokens": 511, "training_framework": "trl"}
+    assert estimate(**preferred).breakdown["logits"] > 2 * written

@@ -591,3 +591,27 @@ def test_adapters_of_pictures_have_the_type_that_is_stated_too(model_family):
         for kind in ("fp32", "bf16")
     )
     assert wide == pytest.approx(2 * narrow)
+
+
+def test_ligers_kernels_keep_what_they_read():
+    facts = {"training_framework": "nemo-automodel", "seq_len_tokens": 2048, "batch_size_per_gpu": 4}
+    tokens = 4 * 2048
+
+    def kept(**more):
+        return estimate(**facts, gradient_checkpointing="none", **more).breakdown["activations"]
+
+    # The activation of the gate, and of two norms what was cast to 32 bits and what they scale, less what they read.
+    less = 32 * tokens * (11008 * 2 + 2 * 4096 * (4 + 2 - 2)) / 1e9
+    assert kept() - kept(liger_kernels=True) == pytest.approx(less, rel=0.01)
+    facts |= {"gradient_checkpointing": "full", "chunked_loss": True}
+    anew = [estimate(**facts, liger_kernels=on).breakdown for on in (False, True)]
+    assert anew[1]["activations"] < anew[0]["activations"]
+    assert anew[1]["logits"] == anew[0]["logits"]
+
+
+def test_transformers_option_for_liger_fuses_the_loss_too():
+    facts = {"training_framework": "transformers", "seq_len_tokens": 2048, "batch_size_per_gpu": 4}
+    plain, fused = estimate(**facts), estimate(**facts, liger_kernels=True)
+    assert fused.breakdown["logits"] < plain.breakdown["logits"] / 4
+    whole = estimate(**facts, liger_kernels=True, chunked_loss=False)
+    assert whole.breakdown["logits"] == plain.breakdown["logits"]
