@@ -33,6 +33,10 @@ def test_below_the_third_stage_weights_stay(job: Any) -> None:
     assert offloaded_gb(job(sharding="zero2")) == pytest.approx(8.03 * 14, rel=0.01)
 
 
+def test_weights_stay_where_the_state_of_the_optimizer_alone_is_offloaded(job: Any) -> None:
+    assert offloaded_gb(job(sharding="zero3", offloaded_state="optimizer")) == pytest.approx(8.03 * 14, rel=0.01)
+
+
 def test_under_adapters_the_base_alone_waits(job: Any) -> None:
     facts = {"task": "peft_finetuning", "peft_method": "lora", "weight_precision": "bf16", "sharding": "fsdp"}
     assert offloaded_gb(job(**facts)) == pytest.approx(8.03 * 2, rel=0.01)
