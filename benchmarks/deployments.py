@@ -1,9 +1,10 @@
-"""Counts of published deployments beside the tool's own: ``python benchmarks/deployments.py [--write] [--json]``.
+"""Counts of published deployments beside the tool's own: ``python benchmarks/deployments.py [--rows F] [--write]``.
 
 Each row of the suite ``gpu_choice`` says which card ran a job and how many of them. The card is fixed by
 ``gpu_candidates``, the count and the split over cards are left open, everything else that the row states is passed on
 (``accuracy/mapping.py``). Beside it stands a folk rule: 1.2 x the weights, on the next power of two of cards.
-``--write`` writes ``benchmarks/deployments.md`` and keeps its hand-written sections.
+``--rows F`` asks about other rows of the same form. ``--write`` writes ``benchmarks/deployments.md`` (with ``--rows F``
+a page named after ``F`` beside it) and keeps its hand-written sections.
 """
 
 from __future__ import annotations
@@ -100,21 +101,22 @@ class Compared:
 def main() -> None:
     """Ask, compare, print, and write if asked to."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, nargs="*", help="files of rows in place of the published ones")
+    parser.add_argument("--rows", type=Path, nargs="*", help="files of rows in place of the published ones")
     parser.add_argument("--json", action="store_true", help="print every comparison as JSON")
-    parser.add_argument("--write", action="store_true", help="write benchmarks/deployments.md")
+    parser.add_argument("--write", action="store_true", help="write the page of these rows")
     options = parser.parse_args()
     data = ROOT / "benchmarks" / "accuracy" / "data"
-    files = options.data or [data / f"{name}.jsonl" for name in FILES]
+    files = options.rows or [data / f"{name}.jsonl" for name in FILES]
     advisor = load_advisor(tests=False)
     found = [compared(row, file.stem, advisor) for file in files for row in choice_rows(file)]
-    text = report(found)
+    page = ROOT / "benchmarks" / f"{options.rows[0].stem if options.rows else 'deployments'}.md"
+    text = report(found, files)
     if options.json:
         print(json.dumps([asdict(item) for item in found], indent=1))
     else:
         print("\n".join(table(found)))
     if options.write:
-        write_page(ROOT / "benchmarks" / "deployments.md", text)
+        write_page(page, text)
 
 
 def choice_rows(file: Path) -> list[dict[str, Any]]:
@@ -274,8 +276,9 @@ def _share(part: int, whole: int) -> str:
     return f"{part} ({100 * part / whole:.0f} %)" if whole else "0"
 
 
-def report(found: list[Compared]) -> str:
+def report(found: list[Compared], files: list[Path]) -> str:
     """The report as Markdown, with every difference."""
+    named = " and ".join(f"`accuracy/data/{file.name}`" for file in files)
     differing = [item for item in found if not item.same]
     lines = [
         "# Published deployments",
@@ -283,8 +286,7 @@ def report(found: list[Compared]) -> str:
         "Does the tool choose as many GPUs as people published? The card of each published run is given, the count and "
         "the split are left open, everything else that the row states is passed on.",
         "",
-        "Written by `python benchmarks/deployments.py --write` from the rows of suite `gpu_choice` in "
-        "`accuracy/data/published_runs.jsonl` and `released_runs.jsonl`.",
+        f"Written by `python benchmarks/deployments.py --write` from the rows of suite `gpu_choice` in {named}.",
         "",
         f"* **Folk rule**, for comparison: {FOLK_FACTOR} x the weights, on the next power of two of cards.",
         "* **Leaner**: fewer GPUs than published. That is right only where `size` says that the answered count holds "

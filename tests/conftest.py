@@ -38,21 +38,27 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 HERE = Path(__file__).parent
 
-#: Two thirds of the time of all tests.
+#: Three quarters of the time of all tests.
 SLOW = (
     "acceptance/test_cases_shifted.py",
     "acceptance/test_decision_laws.py",
     "acceptance/test_determinism.py",
     "acceptance/test_soak.py",
     "acceptance/test_unseen_cases.py",
+    "benchmarks/test_fleet_history.py",
     "benchmarks/test_layers.py",
+    "benchmarks/test_load_simulator.py",
+    "benchmarks/test_seeded_mistakes.py",
     "cli/report/test_report_in_browser.py",
     "cli/report/test_report_page.py",
     "cli/test_broken_records.py",
     "cli/test_explain_commands.py",
+    "cli/test_fit_command.py",
     "cli/test_guides.py",
     "cli/test_interview_commands.py",
     "cli/test_interview_transcripts.py",
+    "cli/test_recommend_command.py",
+    "cli/test_record_commands.py",
     "cli/test_rules_checking.py",
     "cli/test_rules_command.py",
     "cli/test_rules_editing.py",
@@ -62,6 +68,7 @@ SLOW = (
     "engine/authoring/diff/test_comparing.py",
     "engine/authoring/lint/test_random_rulebooks.py",
     "engine/authoring/test_file_schemas.py",
+    "engine/authoring/test_kept_cases.py",
     "engine/authoring/testing/test_coverage_of_tests.py",
     "engine/explain/test_audit.py",
     "engine/explain/test_sensitivity.py",
@@ -71,6 +78,7 @@ SLOW = (
     "engine/interview/test_planner.py",
     "engine/plans/test_gate.py",
     "engine/sizing/test_accuracy_bars.py",
+    "engine/sizing/test_speed_of_parts.py",
 )
 
 

@@ -27,9 +27,14 @@ VERDICTS = {
 }
 
 
+def in_order_of_use(decision: JsonObject) -> list[JsonObject]:
+    """The alternatives as a page shows them: those that a buyer could prefer first. Older records have ranks alone."""
+    return sorted(decision["alternatives"], key=lambda plan: plan.get("shown_rank", 0))
+
+
 def alternative_blocks(decision: JsonObject, names: Names, *, everything: bool) -> list[Block]:
     """The next best plans beside the recommendation, in one table."""
-    others = decision["alternatives"]
+    others = in_order_of_use(decision)
     if not others:
         return []
     shown = others if everything else others[:SHOWN_ALTERNATIVES]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from whichgpu.cli.render.alternatives import VERDICTS, against
+from whichgpu.cli.render.alternatives import VERDICTS, against, in_order_of_use
 from whichgpu.cli.render.blocks import Block, Bullets, Heading, Item, Paragraph, Row, Summary, Tone
 from whichgpu.cli.render.choice import (
     CHANGES_WITHOUT_ANSWER,
@@ -62,7 +62,7 @@ def _page(
     head = _answer(decision, plan, names) if plan else [*no_answer_blocks(decision, names), *_summary(_owned(decision))]
     return [
         *head,
-        *(_others(decision, plan, names, others) if plan else ()),
+        *(_others(decision, plan, names, others, elsewhere=_as_it_is(decision, changes)) if plan else ()),
         *_trade_offs(decision, changes),
         *_warnings(decision, names, warnings),
         *closing,
@@ -150,18 +150,34 @@ def _named(decision: JsonObject, names: Names) -> str:
     return f"{'; '.join(f'{joined(gpus)}: {verdict}' for verdict, gpus in found.items())}." if found else ""
 
 
-def _others(decision: JsonObject, plan: JsonObject, names: Names, most: int) -> list[Block]:
-    """The plans that matter beside the answer: those cheaper or faster that were passed over, then the next in rank."""
+def _others(
+    decision: JsonObject, plan: JsonObject, names: Names, most: int, elsewhere: frozenset[str] = frozenset()
+) -> list[Block]:
+    """The plans that matter beside the answer: those cheaper or faster that were passed over, then the alternatives.
+
+    What stands ``elsewhere`` on the page, by the ids of plans, is not said again.
+    """
     items = passed_over(decision, names)
     said = {item.text.partition(" (")[0] for item in items}
-    for other in decision["alternatives"]:
+    amount = len(items)
+    for other in in_order_of_use(decision):
         name = short_name(other, names)
         if name in said:
             continue
         said.add(name)
-        words = [against(other, plan), standing_words(other, names) or "ranked lower by the evidence"]
+        amount += 1
+        if other["id"] in elsewhere:
+            continue
+        words = [against(other, plan), standing_words(other, names) or _ranked_lower(other, decision)]
         items.append(Item(f"{name}{_its_price(other['cost'])}: {'; '.join(word for word in words if word)}."))
-    return _section(f"Alternatives{_compared_by(decision)}", items, most, "alternatives")
+    return _section(f"Alternatives{_compared_by(decision)}", items, most, "alternatives", amount)
+
+
+def _ranked_lower(other: JsonObject, decision: JsonObject) -> str:
+    """By what a plan that nothing is against comes after the answer."""
+    if other.get("below_for") == "merit":
+        return f"further from {aim_of(decision)}"
+    return "ranked lower by the evidence"
 
 
 def _compared_by(decision: JsonObject) -> str:
@@ -178,11 +194,21 @@ def _its_price(cost: JsonObject) -> str:
 
 
 def _trade_offs(decision: JsonObject, most: int) -> list[Block]:
-    said = (decision.get("owned") or {}).get("id")  # What is owned stands at the head.
-    found = [entry for entry in decision.get("trade_offs") or [] if said is None or entry["plan"]["id"] != said]
+    found = _trade_offs_of(decision)
     items = [Item(entry["says"]) for entry in main_trade_offs(found, most)]
     title = f"What would change it{_compared_by(decision)}" if decision["recommendation"] else CHANGES_WITHOUT_ANSWER
     return _section(title, items, most, "changes", len(found))
+
+
+def _trade_offs_of(decision: JsonObject) -> list[JsonObject]:
+    said = (decision.get("owned") or {}).get("id")  # What is owned stands at the head.
+    return [entry for entry in decision.get("trade_offs") or [] if said is None or entry["plan"]["id"] != said]
+
+
+def _as_it_is(decision: JsonObject, most: int) -> frozenset[str]:
+    """The plans among so many trade-offs that need no other workload: the cheapest, or one that meets more."""
+    shown = main_trade_offs(_trade_offs_of(decision), most)
+    return frozenset(entry["plan"]["id"] for entry in shown if set(entry["change"] or ()) <= {"objective"})
 
 
 def _warnings(decision: JsonObject, names: Names, most: int) -> list[Block]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from whichgpu.cli.render.alternatives import in_order_of_use
 from whichgpu.cli.render.blocks import Block, Bullets, Item, Table
 from whichgpu.cli.render.choice import trade_off_blocks
 from whichgpu.cli.render.figures import gb, joined, percent, usd
@@ -91,7 +92,7 @@ def _alternatives(saved: Saved, names: Names, explainer: Explainer) -> Markup:
         return Markup("")
     decided = {line["id"]: line["because"] for line in saved.plans}
     rows = [_plan_row(best, names, "the answer")]
-    for plan in decision["alternatives"][:_ALTERNATIVES]:
+    for plan in in_order_of_use(decision)[:_ALTERNATIVES]:
         name = plan.get("id") or f"{plan['gpu']}x{plan['count']}"
         rows.append(_plan_row(plan, names, decided.get(name) or explainer.standing(plan)))
     head = ("Plan", "An hour", "A month", "Speed", "Memory free", "What decided")

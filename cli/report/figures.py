@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from whichgpu.cli.render.alternatives import in_order_of_use
 from whichgpu.cli.render.names import Names
 from whichgpu.cli.render.plan import part_name, short_name
 from whichgpu.cli.report.charts import COLOURS, Award, Course, MemoryBar, cost_chart, memory_chart, waterfall
@@ -18,7 +19,7 @@ SHOWN_PLANS = 8
 
 def memory_figure(decision: JsonObject, names: Names) -> Markup:
     """The recommendation and the next plans, memory against what their GPUs have."""
-    plans = [plan for plan in (decision["recommendation"], *decision["alternatives"]) if plan["memory"]][:SHOWN_PLANS]
+    plans = [plan for plan in (decision["recommendation"], *in_order_of_use(decision)) if plan["memory"]][:SHOWN_PLANS]
     if not plans:
         return Markup("")
     bars = [_bar(plan, names) for plan in plans]

@@ -64,6 +64,15 @@ class Standings(Struct, frozen=True):
         """The place of the plan that evidence puts first: the answer, or the plan that it stands in for."""
         return 0 if self.stands_in_for == NONE else int(np.flatnonzero(self.order == self.stands_in_for)[0])
 
+    @property
+    def last_resorts(self) -> Flags:
+        """Which plans are not proven, or are meant for want of anything else."""
+        return self.tiers[:, 0] | self.tiers[:, 1]
+
+    def is_beaten(self, row: int) -> bool:
+        """Whether a plan beats this one; none beats the answer."""
+        return row != self.answer and self.beaten.by(row) != NONE
+
     def standing(self, row: int, ids: Sequence[str]) -> Standing:
         """The standing of one plan."""
         chosen, smaller = row == self.answer, int(self.larger_than[row])

@@ -115,9 +115,29 @@ def unknown_fact(name: str, value: object, place: Place | None, vocabulary: Voca
     if values := vocabulary.facts_of_choice(name):
         message = f"{message} but a value of one"
         return Problem("unknown-fact", message, place, name, fix=f"write {_said(values[:_MOST_WAYS])}")
+    near = (vocabulary.facts[each] for each in known)
+    if stated := next((way for fact in near if (way := _in_its_unit(name, value, fact))), None):
+        return Problem("unknown-fact", message, place, name, known, f"write {stated}")
     # What has only a part in common may be something else, so that no one is told to write it.
-    slip = next((each for each in known if vocabulary.spelt_alike(name, each)), None)
-    return Problem("unknown-fact", message, place, name, known, f"write {slip}" if slip else "see: whichgpu facts")
+    slips = [each for each in known if vocabulary.spelt_alike(name, each)]
+    fix = f"write {' or '.join(slips)}" if slips else "see: whichgpu facts"
+    return Problem("unknown-fact", message, place, name, known, fix)
+
+
+def _in_its_unit(name: str, value: object, fact: FactDef) -> str | None:
+    """A figure under a name that ends in another unit than the fact's: ``deadline_hours: 3 days`` for deadline_days."""
+    words, plain = name.lower().split("_"), read_value(fact, value)
+    own = {word for called in (fact.name, *fact.aliases) for word in called.split("_")}
+    if plain.problems or isinstance(plain.value, bool) or not isinstance(plain.value, int | float):
+        return None
+    for first in range(len(words)):
+        if not own.issuperset(words[:first]) or (first == 0 and "per" not in words):
+            continue
+        written = f"{value} {' '.join(words[first:]).replace(' per ', '/')}"
+        read = read_value(fact, written)
+        if not read.problems and read.value != plain.value:
+            return f"{fact.name}: {written}"
+    return None
 
 
 def _said(values: Iterable[tuple[str, str]]) -> str:

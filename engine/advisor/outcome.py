@@ -99,7 +99,8 @@ class PlanRound(Struct, frozen=True):
     rejections: Sequence[Rejection]  # the same, a plan with its rules and facts
     surviving: PlanTable  # best first
     scores: Numbers  # points of evidence of these
-    alternatives: Sequence[int]  # places of those that are shown beside the answer, in the order of showing
+    alternatives: Sequence[int]  # places of those that are shown beside the answer, the best first
+    in_order_of_use: Sequence[int]  # the same as a page shows them
     preferring: Sequence[tuple[str, ...]]  # the prefer rules that fired on each of these
     judged: Sequence[Judged]  # these, with all that was said of them
     survey: ResolvedFacts

@@ -15,7 +15,7 @@ from whichgpu.engine.advisor.measures import MeasureColumns, is_job, is_long, me
 from whichgpu.engine.advisor.outcome import Judged, PlanRound, Rejection, Unverified
 from whichgpu.engine.advisor.proof import Gap, missing_for_proof
 from whichgpu.engine.advisor.rank import Objective, Ranked
-from whichgpu.engine.advisor.shortlist import alternatives, confirm
+from whichgpu.engine.advisor.shortlist import alternatives, confirm, in_order_of_use
 from whichgpu.engine.advisor.stages import Stages, TableRun
 from whichgpu.engine.advisor.survey import beside_others, objective_candidates, spread, survey_candidates
 from whichgpu.engine.catalogue import Knowledge
@@ -81,6 +81,15 @@ def run_round(
         surviving=surviving,
         scores=scores,
         alternatives=shown,
+        in_order_of_use=in_order_of_use(
+            surviving,
+            shown,
+            measures.take(best),
+            order.last_resorts[order.order],
+            order.merits[order.order],
+            objective.dominance_margin,
+            lambda place: order.is_beaten(int(order.order[place])),
+        ),
         preferring=OnDemand(len(rows), lambda place: preferring.resolution(int(best[place])).fired),
         judged=OnDemand(len(rows), judging.judged),
         survey=survey,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 import numpy as np
 
+from whichgpu.engine.advisor.contenders import Flags
+from whichgpu.engine.advisor.measures import MeasureColumns
 from whichgpu.engine.advisor.stages import TableRun
-from whichgpu.engine.core import Codes, Numbers
+from whichgpu.engine.core import Codes, Numbers, OnDemand
 from whichgpu.engine.plans import PlanTable
 
 
@@ -39,7 +41,7 @@ def alternatives(surviving: PlanTable, scores: Numbers, first: int) -> list[int]
         first: the place of the plan that evidence puts first: the answer, or the plan that it stands in for.
 
     Returns:
-        The places of the alternatives, as they are to be shown.
+        The places of the alternatives, the best first; ``in_order_of_use`` is the order of a page.
     """
     if not len(surviving):
         return []
@@ -47,14 +49,59 @@ def alternatives(surviving: PlanTable, scores: Numbers, first: int) -> list[int]
     guessed = surviving.yes("plan.assumed_price") & ~surviving.yes("plan.named")
     near = (scores >= scores[first] - FARTHEST_ALTERNATIVE) & (~guessed | guessed[0])
     near[0] = False
-    seen = {surviving.gpus[0].family}
+    return _of_every_family(surviving, np.flatnonzero(near).tolist(), {surviving.gpus[0].family})[:MOST_ALTERNATIVES]
+
+
+def in_order_of_use(
+    surviving: PlanTable,
+    places: Sequence[int],
+    measures: MeasureColumns,
+    last_resorts: Flags,
+    merits: Numbers,
+    margin: float,
+    is_beaten: Callable[[int], bool],
+) -> Sequence[int]:
+    """The alternatives as a page shows them: what a buyer could prefer first, then what would replace the answer best.
+
+    Some would prefer a plan that is clearly cheaper or faster than the answer, if no other plan beats it. The rest are
+    for whoever cannot have the answer. Of either those of the best merit come first, what is meant for want of anything
+    else after them. Put in order when a page asks for them, for what beats plans of all tiers takes time to find.
+
+    Args:
+        surviving: the answer, then the others in order.
+        places: of the alternatives among these.
+        measures: cost and time of all of these.
+        last_resorts: which of all of these are unproven, or meant for want of anything else.
+        merits: what the objective minimises, of all of these.
+        margin: the share of cost or time that is clearly less.
+        is_beaten: whether another plan beats the one at a place.
+    """
+    ordered: list[int] = []
+
+    def at(position: int) -> int:
+        if not ordered:
+            priced = ~np.isnan(measures.cost) | np.isnan(measures.cost[0])
+            cheaper, faster = (own < own[0] * (1 - margin) for own in (measures.cost, measures.time))
+            gains = priced & (cheaper | faster)
+            by_merit = sorted(places, key=lambda place: (last_resorts[place], merits[place], place))
+            preferable = [place for place in by_merit if gains[place] and not is_beaten(place)]
+            rest = [place for place in by_merit if place not in preferable]
+            seen = {surviving.gpus[0].family}
+            ordered.extend([*_of_every_family(surviving, preferable, seen), *_of_every_family(surviving, rest, seen)])
+        return ordered[position]
+
+    return OnDemand(len(places), at)
+
+
+def _of_every_family(surviving: PlanTable, places: Sequence[int], seen: set[str]) -> list[int]:
+    """The first place of every family that was not seen yet, then the others; ``seen`` grows."""
     leading: list[int] = []
     further: list[int] = []
-    for place in np.flatnonzero(near).tolist():
+    for place in places:
         family = surviving.gpus[place].family
         (further if family in seen else leading).append(place)
         seen.add(family)
-    return [*leading, *further][:MOST_ALTERNATIVES]
+    return [*leading, *further]
 
 
 def confirm(

@@ -160,6 +160,7 @@ class ModelSpec(FrozenModel):
     moe: Moe | None = None
     mla: Mla | None = None
     native_precision: str | None = None  # mxfp4, fp8 where the published weights are
+    native_expert_precision: str | None = None  # of routed experts, where they were published narrower than the rest
     gmacs_per_image: float | None = None
     macts_per_image: float | None = None  # millions of numbers that its layers give for an image of ``resolution_px``
     kept_per_pixel: float | None = None  # numbers that training keeps of a pixel at its peak, as traced

@@ -139,7 +139,7 @@ class Now(NamedTuple):
 
 
 #: Facts that say how long a run is by its work, whatever hours it took.
-_WORK = ("train_tokens_b", "train_steps", "requests_total")
+_WORK = ("train_tokens_b", "train_steps", "train_samples", "requests_total")
 
 
 def now_of(facts: Mapping[str, Value], answer: Mapping[str, Any]) -> Now:

@@ -16,9 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whichgpu.engine.core import known_or
-from whichgpu.engine.plans.in_time import counts_in_time
+from whichgpu.engine.plans.in_time import counts_in_time, counts_of_usual_steps
 from whichgpu.engine.plans.maker import PlanMaker
 from whichgpu.engine.plans.picks import Picks, grouped, not_beaten, picks_of, put_together, why_smallest
 from whichgpu.engine.plans.replicas import serving
@@ -39,7 +40,8 @@ def configurations(maker: PlanMaker, which: Ints, asked: Mapping[int, str]) -> P
     which, smallest = which[places], smallest[places]
     first = _smallest_as_stated(maker, which, smallest) if maker.split_stated else smallest
     if maker.job.training:
-        found = [_training(maker, which, first), *counts_in_time(maker, which, first)]
+        in_time = counts_in_time(maker, which, first)
+        found = [_training(maker, which, first), *in_time, counts_of_usual_steps(maker, which, first)]
     elif maker.split_stated:
         found = [_smallest(maker, which, first), *counts_in_time(maker, which, first)]
     else:
@@ -82,7 +84,7 @@ def _smallest_as_stated(maker: PlanMaker, which: Ints, smallest: Ints) -> Ints:
 
 def _smallest(maker: PlanMaker, which: Ints, smallest: Ints) -> Picks:
     """The smallest count of each GPU."""
-    return picks_of(np.arange(len(which)), maker.columns.usual(which, smallest).layouts, why_smallest(smallest))
+    return picks_of(np.arange(len(which)), maker.columns.usual(which, smallest).layouts, _why(maker, which, smallest))
 
 
 def _training(maker: PlanMaker, which: Ints, smallest: Ints) -> Picks:
@@ -98,8 +100,14 @@ def _training(maker: PlanMaker, which: Ints, smallest: Ints) -> Picks:
     faster = (step == 0) | ((pace > 0) & (before > 0) & (pace >= before * maker.least_gain))
     slower_so_far = np.cumsum(~faster)
     kept = slower_so_far == slower_so_far[np.searchsorted(place, place)]
-    why = np.where(step == 0, why_smallest(smallest)[place], "more GPUs for speed")
+    why = np.where(step == 0, _why(maker, which, smallest)[place], "more GPUs for speed")
     return picks_of(place, usual.layouts, why).take(kept)
+
+
+def _why(maker: PlanMaker, which: Ints, smallest: Ints) -> NDArray[np.str_]:
+    """Why the smallest counts are what they are; degrees that are stated are counted as what fits."""
+    least = maker.columns.smallest[which]
+    return why_smallest(smallest, np.where(smallest > least, smallest, maker.columns.held[which]))
 
 
 def _further(maker: PlanMaker, which: Ints, smallest: Ints, asked: Mapping[int, str]) -> Iterator[Picks]:
@@ -122,7 +130,8 @@ def _further(maker: PlanMaker, which: Ints, smallest: Ints, asked: Mapping[int, 
     each = np.broadcast_to(np.arange(1, most_inside + 1), (len(which), most_inside))
     each = np.where(each <= fabrics.node_gpus[fabric][:, None], each, 0)
     counts = np.concatenate([fabrics.counts[fabric], owned[:, None], each], axis=1)
-    place, step = np.nonzero((counts >= smallest[:, None]) & (counts <= owned[:, None]) & (counts > 0))
+    held = maker.columns.held[which]  # How much system memory stands beside them their owner knows.
+    place, step = np.nonzero((counts >= held[:, None]) & (counts <= owned[:, None]) & (counts > 0))
     yield _where_they_fit(maker, which, place, counts[place, step], "owned")
 
 

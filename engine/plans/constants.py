@@ -53,10 +53,12 @@ class PlanConstants(FrozenModel):
     usual_image_px: Bound  # of those
     small_images_per_micro_batch: Bound
     patience_hours: Bound
+    step_seconds: Factor
     least_gain_of_doubling: Factor
     worth_splitting: Factor
     worth_whole_weights: Factor
     room_for_whole_weights: Factor
+    host_memory: Factor
 
 
 @traceable("plans")

@@ -28,6 +28,7 @@ _SPEEDS = (
     "utilization",
     "qps",
     "hours",
+    "step_s",
 )
 #: Figures by which targets are judged, and those that rules read of them.
 _JUDGED = {
@@ -51,6 +52,7 @@ def fact_columns(
     meets_target: Column | None,
     meets_with_room: Column | None,
     goals: Goals,
+    offloaded_gb: float,
 ) -> dict[str, Column]:
     """All ``plan.*`` facts up to the survey; names and units as in the architecture page.
 
@@ -67,6 +69,7 @@ def fact_columns(
         meets_target: None where no target is stated.
         meets_with_room: the same with room beside every target.
         goals: that plans are judged by.
+        offloaded_gb: what waits in system memory, of all machines together.
     """
     which, layouts = found.gpu, found.layouts
     facts: dict[str, Column] = {
@@ -82,6 +85,8 @@ def fact_columns(
         facts["plan.replicas"] = _whole(layouts.data)
     facts["plan.precision"] = precision
     facts |= _memory(found, gpus, layouts.gpus)
+    if offloaded_gb > 0:
+        facts["plan.host_memory_gb"] = NumberColumn(offloaded_gb / machines)
     facts |= _speed(found, goals)
     if meets_target is not None:
         facts["plan.meets_target"] = meets_target

@@ -1,4 +1,4 @@
-"""The smallest count that meets the goals of training, or of a split that the user states."""
+"""The smallest count that meets the goals of training, or of a split that the user states, or has a step in time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from whichgpu.engine.plans.picks import Picks, picks_of
 from whichgpu.engine.plans.sizes import PlanSizes
-from whichgpu.engine.plans.targets import missed, shortfall
+from whichgpu.engine.plans.targets import missed, shortfall, work_of_run
 from whichgpu.engine.sizing import Ints
 
 
@@ -49,3 +49,26 @@ def counts_in_time(sizes: PlanSizes, which: Ints, smallest: Ints) -> Iterator[Pi
         place, count = place[count > 0], count[count > 0]
         if not len(place):
             return
+
+
+def counts_of_usual_steps(sizes: PlanSizes, which: Ints, smallest: Ints) -> Picks:
+    """The smallest count of each GPU that takes a stated batch of pre-training in the time that a step usually has.
+
+    Nobody asks for that time, so it is a count that people plan with: a power of two of GPUs, or of whole machines.
+    None where a target or the length of the run is stated, no batch is, or no count takes it in that time.
+
+    Args:
+        sizes: of the job.
+        which: the GPUs, by their positions in the catalogue.
+        smallest: the count of each that holds the job.
+    """
+    job, fabrics = sizes.job, sizes.columns.fabrics
+    ladder = fabrics.ladders[sizes.columns.links.fabric[which]]
+    free = not (sizes.goals.stated or work_of_run(job) or "run_hours" in sizes.facts)
+    asked = free and job.kind == "pretraining" and job.global_batch
+    place, step = np.nonzero((ladder >= smallest[:, None]) & bool(asked))
+    usual = sizes.usual_columns(which[place], ladder[place, step])
+    seconds = usual.speed.get("step_s", np.full(len(place), np.nan))
+    in_time = np.flatnonzero(usual.fits & (seconds <= sizes.step_seconds))
+    _, first = np.unique(place[in_time], return_index=True)
+    return picks_of(place, usual.layouts, "a step in usual time").take(in_time[first])

@@ -29,7 +29,7 @@ from whichgpu.engine.plans.size_columns import SizeColumns
 from whichgpu.engine.plans.sizes import PlanSizes
 from whichgpu.engine.plans.table import PlanTable
 from whichgpu.engine.plans.targets import Goals, missed, undecided
-from whichgpu.engine.sizing import Floats, GpuTable, Ints, Job, JobSpeed, Layout, demand_of
+from whichgpu.engine.sizing import Floats, GpuTable, Ints, Job, JobSpeed, Layout, demand_of, offloaded_gb
 
 
 #: Facts in which a user names GPUs to be considered; what somebody owns is another matter.
@@ -167,6 +167,7 @@ class PlanMaker(PlanSizes):
             meets_target=self._meets(self.goals, found),
             meets_with_room=self._meets(self.goals_with_room, found),
             goals=self.goals,
+            offloaded_gb=offloaded_gb(self.job),
         )
 
     def traced(self, job: Job, facts: Facts) -> PlanMaker:

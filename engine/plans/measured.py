@@ -66,7 +66,7 @@ class TimedRun(Struct, frozen=True):
 def timed_run(job: Job, facts: Facts, knowledge: Knowledge) -> TimedRun | None:
     """The run that was timed: training whose length in tokens or steps is not stated, on a GPU that is known."""
     hours, name = facts.get("run_hours"), facts.get("current_gpu")
-    if not job.training or job.train_tokens or job.train_steps or name is None:
+    if not job.training or job.train_tokens or job.train_steps or job.train_samples or name is None:
         return None
     if not isinstance(hours, int | float) or isinstance(hours, bool):
         return None

@@ -31,9 +31,17 @@ def picks_of(place: Ints, layouts: Layouts, why: Any, *, timed: bool = True) -> 
     return Picks(place, layouts, np.full(len(place), why) if isinstance(why, str) else why, np.full(len(place), timed))
 
 
-def why_smallest(count: Ints) -> NDArray[np.str_]:
-    """The reason of the smallest counts that fit."""
-    return np.where(count == 1, "one card", "smallest count that fits")
+def why_smallest(count: Ints, held: Ints | None = None) -> NDArray[np.str_]:
+    """The reason of the smallest counts that fit.
+
+    Args:
+        count: the smallest.
+        held: the smallest whose GPUs hold the job, where system memory asks for more.
+    """
+    alone = np.where(count == 1, "one card", "smallest count that fits")
+    return (
+        alone if held is None else np.where(count > held, "smallest count whose machines hold what is offloaded", alone)
+    )
 
 
 def put_together(found: Sequence[Picks], degrees: tuple[int | None, ...] = ()) -> Picks:

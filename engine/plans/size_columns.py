@@ -32,6 +32,7 @@ from whichgpu.engine.sizing import (
     card_columns,
     granted_column,
     memory_columns,
+    offloaded_gb,
 )
 
 
@@ -87,13 +88,28 @@ class SizeColumns:
 
     @cached_property
     def smallest(self) -> Ints:
-        """The smallest count of each GPU that fits, of those worth trying; 0 where none does."""
+        """The smallest count of each GPU that fits, and whose machines hold what is offloaded; 0 where none does."""
+        return self._smallest(np.ceil(self._hosts_needed - 1e-9)) if self.job.cpu_offload else self.held
+
+    @cached_property
+    def held(self) -> Ints:
+        """The smallest count of each GPU whose own memory holds the job, of those worth trying; 0 where none does."""
+        return self._smallest(np.zeros(len(self.gpus.gpus)))
+
+    @property
+    def _hosts_needed(self) -> Floats:
+        """How many of each GPU come with as much system memory as is offloaded."""
+        per_gpu = self.gpus.vram_gb() * plan_constants().host_memory.value
+        needed: Floats = known_or(offloaded_gb(self.job) / np.where(per_gpu > 0, per_gpu, np.nan))
+        return needed
+
+    def _smallest(self, at_least: Floats) -> Ints:
         fabric, counts = self.links.fabric, self.fabrics.counts
         asked = np.nonzero(counts)
         choices = self.needs.choices(counts[asked], self.fabrics.tensor_most(asked[0], counts[asked]))
         least = np.full(counts.shape, np.inf)
         least[asked] = np.minimum.reduceat(choices.raised_gb, np.searchsorted(choices.query, np.arange(len(asked[0]))))
-        fits = least[fabric] <= self.limits_gb[:, None]
+        fits = (least[fabric] <= self.limits_gb[:, None]) & (counts[fabric] >= at_least[:, None])
         return np.where(fits.any(1), counts[fabric, fits.argmax(1)], 0)
 
     def choices(self, which: Ints, counts: Ints) -> Choices:

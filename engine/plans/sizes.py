@@ -91,6 +91,11 @@ class PlanSizes:
         return self._constants.least_gain_of_doubling.value
 
     @property
+    def step_seconds(self) -> float:
+        """How long a step of pre-training usually takes at most."""
+        return self._constants.step_seconds.value
+
+    @property
     def patience_hours(self) -> float:
         """How long people wait for a run without a deadline."""
         return self.goals.tolerable_hours or self._constants.patience_hours.value

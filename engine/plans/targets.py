@@ -60,8 +60,8 @@ def goals_of(job: Job, facts: Facts, *, timed: bool = False) -> Goals:
 
 
 def work_of_run(job: Job) -> float | None:
-    """How much work a run has, in tokens, steps or requests; None where that is not known, or a service has no end."""
-    return job.train_tokens or job.train_steps if job.training else job.requests_total
+    """How much work a run has, in tokens, steps, samples or requests; None: not known, or a service has no end."""
+    return job.train_tokens or job.train_steps or job.train_samples if job.training else job.requests_total
 
 
 def tolerable_of(facts: Facts) -> Targets:

@@ -13,6 +13,7 @@ from .demand import (
 )
 from .fit_changes import FitChange as FitChange, fit_changes_of as fit_changes_of
 from .gpu_table import GpuTable as GpuTable
+from .host_memory import offloaded_gb as offloaded_gb
 from .intake import job_from_facts as job_from_facts
 from .job import Assumed as Assumed, Job as Job
 from .job_tracing import traced_job as traced_job

@@ -93,6 +93,7 @@ def job_from_facts(facts: Facts, model: ModelSpec | None, *, assumed: Container[
         pipeline_parallel=reader.whole("pipeline_parallel"),
         train_tokens=_billions(reader.number("train_tokens_b")),
         train_steps=reader.whole("train_steps"),
+        train_samples=reader.number("train_samples"),
         stated_gb=stated,
         stated_high_gb=stated_high,
         unstated=_unstated_loads(reader, kind),

@@ -161,12 +161,15 @@ def _engine_of_networks(reader: Reader, family: Family, model: ModelSpec | None)
 
 
 def _expert_precision(reader: Reader, kind: Kind, model: ModelSpec | None, precision: str, engine: str) -> str | None:
-    """As stated; 16 bits where a quantiser of linear layers leaves experts that are one table; None: as the rest.
+    """As stated or published; 16 bits where a quantiser of linear layers leaves experts that are one table; else None.
 
     They are one from a release of transformers on, of some models in every release; a framework that trains through it
     follows.
     """
     stated = reader.text("expert_precision")
+    published = model.native_expert_precision if model else None
+    if stated is None and published and model and kind == "inference" and precision == model.native_precision:
+        return reader.assume("expert_precision", published, "the precision in which its experts were published")
     fused = sizing_constants().fused_experts
     if stated is not None or model is None or model.moe is None or precision not in fused.formats:
         return stated

@@ -77,6 +77,7 @@ class Job(Struct, frozen=True):
     stated_gb: float | None  # memory the workload states for itself, where no size is known
     stated_high_gb: float | None
     assumed: tuple[Assumed, ...] = ()
+    train_samples: float | None = None  # that the whole run sees, all epochs together
     requests_total: float | None = None  # of a batch job that is served; None: it has no end, or none that is stated
     step_assumed: bool = False  # the samples of a step are not stated, of which a run has so many
     compiled: bool = False

@@ -128,6 +128,8 @@ def training_run(
     values = {"samples_per_s": samples_per_s, "step_s": batch / samples_per_s}
     if job.train_steps:
         values["hours"] = batch * job.train_steps / samples_per_s / 3600
+    elif job.train_samples:
+        values["hours"] = job.train_samples / samples_per_s / 3600
     return values
 
 

@@ -58,7 +58,7 @@ _TRAINING_WORDS = {
     "samples_per_s": "tokens per second / sequence length",
     "step_s": "micro-batches x (products / (peak x share) + attention + bytes between them / bandwidth + exchanges) x"
     " pipeline bubble + gradients not hidden + optimiser",
-    "hours": "stated tokens or steps / rate",
+    "hours": "stated tokens, steps or samples / rate",
     "mfu": "model FLOPs (6 N, adapters 4 N, + attention) x tokens per second / (GPUs x dense peak)",
 }
 _BATCH_WORDS = {
@@ -88,7 +88,7 @@ _NETWORK_WORDS = {
 _TRAINED_NETWORK_WORDS = {
     **_NETWORK_WORDS,
     "step_s": "batch / samples per second",
-    "hours": "stated steps x batch / samples per second",
+    "hours": "stated samples, or steps x batch, / samples per second",
 }
 _DENOISING_WORDS = {
     **_NETWORK_WORDS,

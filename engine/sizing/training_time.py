@@ -98,6 +98,8 @@ def training_values(
     elif job.train_steps:
         samples = batch if job.global_batch is None else job.samples_of_a_step(rows.batch * ranks)
         values["hours"] = samples * job.train_steps / values["samples_per_s"] / 3600
+    elif job.train_samples:
+        values["hours"] = job.train_samples / values["samples_per_s"] / 3600
     return values
 
 

@@ -130,8 +130,8 @@ def test_hash_seeds_and_processes_decide_nothing() -> None:
             text=True,
             check=True,
         )
-        for seed, engine in (("0", ""), ("1", ""), ("4711", "generated"))
+        for seed, engine in (("0", ""), ("4711", "generated"))
     ]
     assert len(runs[0].stdout.splitlines()) > 12
-    assert runs[0].stdout == runs[1].stdout == runs[2].stdout
-    assert runs[2].stderr.strip() == "generated"
+    assert runs[0].stdout == runs[1].stdout
+    assert runs[1].stderr.strip() == "generated"

@@ -58,6 +58,7 @@ WORKLOADS = [path.stem for path in sorted((ROOT / "examples").glob("*.yaml"))] +
 #: As long as any that is decided; deciding each anew is left to the tests of trade-offs.
 TRADE_OFF = {
     "kind": "load",
+    "plan": {"id": "nvidia-h100-80gb-sxmx8"},
     "change": {},
     "says": "At 1.33 requests/s instead of 2 requests/s (requests per second at the peak): 4 x RTX PRO 6000 Blackwell "
     "at $16.99 an hour, 33 % cheaper, 16 % faster. Test first whether the quality suffices.",
@@ -106,6 +107,12 @@ def test_whoever_has_to_buy_whole_boards_is_told_how_many_gpus_that_is(advisor: 
     assert bought > answer["recommendation"]["count"]
     page = to_text(brief_blocks(answer, names_of(advisor)), Screen(200))
     assert f"to buy {bought}, for they are sold on whole boards" in page
+
+
+def test_what_comes_after_the_answer_of_a_stated_aim_is_said_to_be_further_from_it(advisor: Advisor) -> None:
+    choice = {"model_name": "whisper-large-v3", "audio_hours_per_hour": 200, "objective": "cheapest"}
+    answer = advisor.decide({"task": "inference", **choice}, decided_at=MOMENT).to_dict(full=True, traced=False)
+    assert "further from the lowest cost" in to_text(brief_blocks(answer, names_of(advisor)), Screen(200))
 
 
 def test_colour_says_nothing_that_words_do_not(advisor: Advisor) -> None:

@@ -128,12 +128,19 @@ class AnswerParts:
     def _alternatives(self) -> tuple[list[plan_types.Alternative], SupportReasons]:
         found: list[plan_types.Alternative] = []
         reasons = SupportReasons()
-        for judged in self._others:
+        for judged, rank in zip(self._others, self._shown_ranks(), strict=True):
             # A page shows the band of the answer alone.
             plan = self._in_words(judged, banded=self._traced or not self._full)
             plan["support"] = reasons.referred(plan["support"])
-            found.append({**plan, **below_answer(judged, self.outcome)})
+            found.append({**plan, **below_answer(judged, self.outcome), "shown_rank": rank})
         return found, reasons
+
+    def _shown_ranks(self) -> list[int]:
+        """The place on a page of each of the others, from 1."""
+        if self.outcome.round is None:
+            return []
+        ranks = {place: rank for rank, place in enumerate(self.outcome.round.in_order_of_use, 1)}
+        return [ranks[place] for place in self.outcome.round.alternatives]
 
     @cached_property
     def outranked(self) -> list[plan_types.Outranked]:

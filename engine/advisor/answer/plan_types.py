@@ -172,6 +172,10 @@ class Loss(TypedDict, total=False):
     below_for: Annotated[LossKind | None, doc("The first step of the choice at which it lost.")]
     cost_ratio: Annotated[Number | None, doc("Its cost by the answer's, as choosing compares.")]
     speed_ratio: Annotated[Number | None, doc("Its speed by the answer's.")]
+    shown_rank: Annotated[
+        Count,
+        doc("Its place on a page: what a buyer could prefer first, then what would replace the answer best."),
+    ]
 
 
 class BesideAnswer(TypedDict):

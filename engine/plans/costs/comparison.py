@@ -36,7 +36,7 @@ class CostComparison(Struct, frozen=True):
     owned: bool  # the plan's hardware is there already
     owning: Ownership
     rent: SourcedAmount | None  # US dollars per GPU-hour
-    bill_month: float | None  # the stated cloud bill, which is what renting costs
+    bill_month: float | None  # the stated cloud bill, where renting costs no less than it
     usage: Usage | None
     years: float
     years_stated: bool
@@ -222,7 +222,7 @@ def compare_costs(
         owning=owning if sold else owning.not_sold(),
         sold=sold,
         rent=rent,
-        bill_month=bill or None,
+        bill_month=_bill_that_is_paid(bill, rent, usage, count),
         usage=usage,
         years=years,
         years_stated=stated_years,
@@ -230,6 +230,14 @@ def compare_costs(
         clear_ratio=constants["clear_cost_ratio"].value,
         base=_base(facts, gpu, count, usage, constants, owned=owned, pick=pick) if sold else None,
     )
+
+
+def _bill_that_is_paid(bill: float | None, rent: SourcedAmount | None, usage: Usage | None, count: int) -> float | None:
+    """The stated bill, unless the plan rents for less: nobody goes on paying for other hardware beside it."""
+    if not bill or rent is None or usage is None:
+        return bill or None
+    busy_usd = rent.value * usage.hours_per_year / 12 * count
+    return bill if bill <= busy_usd * (1 + 1e-9) else None
 
 
 def _is_sold(plan: Plan, gpu: Gpu, owning: Ownership, constants: EconomicsConstants) -> bool:

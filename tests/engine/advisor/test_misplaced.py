@@ -59,13 +59,12 @@ def test_a_word_of_another_fact_is_pointed_there(advisor: Advisor, fact: str, wr
         ("budget", "$5k/month", "write budget_usd_per_month (budget per month)"),
         ("tokens", "1B", "write train_tokens_b (training tokens)"),
         ("tokens", "900", "write input_tokens (tokens in), or output_tokens (tokens out), or train_tokens_b"),
-        ("epochs", 3, "write train_steps (training steps), or train_tokens_b (training tokens)"),
         ("precision", "bf16", "write compute_precision (precision of the arithmetic), or weight_precision"),
         ("gpus", "4", "write num_gpus (number of GPUs)"),
         ("gpus", "2 x h100", "write gpu_candidates (GPUs compared), or gpus_owned (GPUs owned)"),
         ("vram", "24GB", "write required_vram_gb (memory required)"),
         ("cloud", "aws", "write providers_allowed (providers allowed)"),
-        ("dataset", "10GB", "write dataset_scale (size of the data set), or train_tokens_b (training tokens)"),
+        ("dataset", "10GB", "write dataset_samples (samples of the data set), or dataset_scale (size of the data set)"),
     ],
 )
 def test_a_name_of_several_facts_lists_those_that_take_the_value(
@@ -75,6 +74,24 @@ def test_a_name_of_several_facts_lists_those_that_take_the_value(
     assert problem.code == "unknown-fact"
     assert problem.fix is not None
     assert problem.fix.startswith(fix)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "fix"),
+    [
+        ("deadline_days", 3, "write deadline_hours: 3 days"),
+        ("latency_s", "10", "write latency_slo_ms: 10 s"),
+        ("context_k", 128, "write context_tokens: 128 k"),
+        ("requests_per_minute", 30, "write peak_qps: 30 requests/minute"),
+        ("budget_usd_per_day", 50.5, "write budget_usd_per_hour: 50.5 usd/day"),
+        ("timeout_s", 5, "see: whichgpu facts"),  # It has a unit, and nothing else, in common with any fact.
+        ("budget_eur", 3000, "write budget_usd_per_hour or budget_usd_total"),
+    ],
+)
+def test_a_figure_under_a_name_with_another_unit_is_written_with_it(
+    advisor: Advisor, name: str, value: object, fix: str
+) -> None:
+    assert problem_of(advisor, name, value).fix == fix
 
 
 def test_of_a_model_that_nobody_knows_only_what_is_near_is_named(advisor: Advisor) -> None:

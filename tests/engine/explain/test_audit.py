@@ -89,7 +89,7 @@ def test_any_byte_changed_fails(
 
 def test_a_figure_that_was_changed_and_sealed_again_does_not_trace(decided: Decided, advisor: Advisor) -> None:
     def changed(edit: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
-        decision = decided("llm-serving-70b")
+        decision = decided("qlora-7b")
         edit(decision)
         return decision
 

@@ -51,7 +51,7 @@ def test_every_flip_decides_to_what_it_claims(decided: Decided, advisor: Advisor
 
 def test_a_narrowed_whole_number_flips_there_and_not_a_step_before(decided: Decided, advisor: Advisor) -> None:
     decision = decided("llm-serving-70b")
-    found: Sensitivity = sensitivity(decision, advisor, limit=180)
+    found: Sensitivity = sensitivity(decision, advisor, limit=120)
     facts = advisor.vocabulary.facts
     whole = [
         t for t in found.turns if t.narrowed and facts[t.change.fact].type == "int" and t.change.before is not None
@@ -72,7 +72,7 @@ def test_what_is_not_stated_is_varied_alone_and_narrowed_from_what_keeps_the_dec
     decided: Decided, advisor: Advisor
 ) -> None:
     decision = decided("llm-chat-8b")
-    found = sensitivity(decision, advisor, limit=300, stated=False)
+    found = sensitivity(decision, advisor, limit=150, stated=False)
     assert {turn.origin for turn in found.turns} == {"assumed", "unknown"}
     given = recorded_facts(decision, advisor)
     assert not given.keys() & {entry.fact for entry in found.steady}

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -422,3 +423,22 @@ def test_a_gpu_without_any_price_is_planned_where_it_is_named_or_there() -> None
     ):
         assert "nvidia-rtx-2080-ti" in {gpu.id for gpu in gpus_to_plan(facts, KNOWLEDGE)}
     assert "nvidia-rtx-2080-ti" not in {gpu.id for gpu in gpus_to_plan({}, KNOWLEDGE)}
+
+
+def test_a_stated_batch_of_pretraining_is_taken_in_the_time_of_a_usual_step() -> None:
+    facts: Facts = {"task": "pretraining", "global_batch_size": 512, "seq_len_tokens": 8192}
+    found = of(plans(facts, "llama-3.1-405b"), "nvidia-h100-80gb-sxm")
+    (asked,) = [plan for plan in found if plan.why_count == "a step in usual time"]
+    assert asked.facts["plan.step_s"] <= plan_constants().step_seconds.value
+    assert asked.count.bit_count() == 1  # a power of two, as people plan
+    fewer = [plan for plan in found if plan.count < asked.count]
+    assert fewer
+    assert all(plan.facts["plan.step_s"] > plan_constants().step_seconds.value for plan in fewer)
+
+
+@pytest.mark.parametrize("further", [{"train_tokens_b": 1000}, {"run_hours": 500}, {"global_batch_size": None}])
+def test_a_run_whose_length_is_stated_has_no_usual_step(further: dict[str, Any]) -> None:
+    stated: dict[str, Any] = {"task": "pretraining", "global_batch_size": 512, **further}
+    facts: Facts = {name: value for name, value in stated.items() if value is not None}
+    found = plans(facts, "llama-3.1-405b")
+    assert not [plan for plan in found if plan.why_count == "a step in usual time"]

@@ -301,3 +301,11 @@ def test_trl_chunks_the_loss_of_supervised_training_and_computes_in_16_bits_over
     assert not job_from_facts({**facts, "rl_method": "grpo"}, None).chunked_loss
     named = {**facts, "weight_precision": "bf16", "compute_precision": "bf16"}
     assert job_from_facts(named, None).recipe == "pure"
+
+
+def test_experts_that_were_published_narrower_are_served_as_they_were() -> None:
+    model = replace(GPT_OSS, native_precision="fp8", native_expert_precision="mxfp4")
+    assert job_from_facts({"task": "inference"}, model).expert_precision == "mxfp4"
+    assert job_from_facts({"task": "inference", "weight_precision": "bf16"}, model).expert_precision is None
+    assert job_from_facts({"task": "inference", "expert_precision": "fp8"}, model).expert_precision == "fp8"
+    assert job_from_facts({"task": "full_finetuning"}, model).expert_precision is None

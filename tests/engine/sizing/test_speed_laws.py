@@ -269,11 +269,13 @@ def test_what_networks_of_pictures_make_anew_passes_through_memory_all_the_same(
     assert anew < some <= kept
 
 
-def test_hours_follow_tokens_or_steps() -> None:
+def test_hours_follow_tokens_steps_or_samples() -> None:
     by_tokens = learn(train_tokens_b=1.0)
     assert by_tokens["hours"] == pytest.approx(1e9 / by_tokens["tokens_per_s"] / 3600)
     by_steps = learn(train_steps=1000, global_batch_size=64)
     assert by_steps["hours"] == pytest.approx(64_000 / by_steps["samples_per_s"] / 3600)
+    by_samples = learn(train_samples=64_000)
+    assert by_samples["hours"] == pytest.approx(64_000 / by_samples["samples_per_s"] / 3600)
     assert "hours" not in learn()
 
 
@@ -365,6 +367,8 @@ def test_clips_grow_faster_than_their_frames() -> None:
 def test_training_a_picture_model_takes_three_passes() -> None:
     found = values(job({"task": "full_finetuning", "train_steps": 100, "batch_size_per_gpu": 4}, "flux.1-dev"))
     assert found["hours"] == pytest.approx(400 / found["samples_per_s"] / 3600)
+    counted = values(job({"task": "full_finetuning", "train_samples": 400, "batch_size_per_gpu": 4}, "flux.1-dev"))
+    assert counted["hours"] == pytest.approx(found["hours"])
     lora = values(job({"task": "peft_finetuning", "peft_method": "lora"}, "flux.1-dev"))
     assert lora["samples_per_s"] > found["samples_per_s"]
 

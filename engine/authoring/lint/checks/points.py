@@ -153,6 +153,7 @@ _FIGURES = frozenset(
         "plan.samples_per_s",
         "plan.ttft_ms",
         "plan.tpot_ms",
+        "plan.step_s",
         "plan.latency_ms",
         "plan.qps",
         "plan.max_concurrency",

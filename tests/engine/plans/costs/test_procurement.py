@@ -200,11 +200,27 @@ def test_a_board_that_would_stand_mostly_idle_is_not_compared() -> None:
     assert lines(bill, plan("nvidia-b200", 1))["monthly_spend"].in_scope
 
 
-def test_a_stated_bill_is_what_renting_costs() -> None:
+def test_a_stated_bill_tells_the_hours_that_are_rented() -> None:
     facts: Facts = {"monthly_cloud_spend_usd": 1000.0, "rent_quote_usd_h": 2.0, "buy_quote_usd": 2000.0}
     found = comparison({**facts, "horizon_years": 2.0})
     assert found.rent_usd == pytest.approx(24_000.0)
     assert found.says == "own"
+
+
+def test_a_bill_for_costlier_hardware_is_no_price_of_this_plan() -> None:
+    busy: Facts = {"utilization_pct": 75.0, "horizon_years": 3.0}
+    subject = plan("nvidia-l4", 1)
+    assert comparison({**busy, "monthly_cloud_spend_usd": 6000.0}, subject).rent_usd == pytest.approx(
+        comparison(busy, subject).rent_usd
+    )
+    assert comparison({**busy, "monthly_cloud_spend_usd": 50.0}, subject).rent_month == 50.0  # Who pays less goes on.
+    always = comparison({"always_on": True}, subject)
+    assert comparison({"monthly_cloud_spend_usd": 6000.0}, subject).rent_month == pytest.approx(always.rent_month)
+
+
+def test_where_no_rent_is_known_a_stated_bill_is_what_renting_costs() -> None:
+    facts: Facts = {"monthly_cloud_spend_usd": 1000.0, "buy_quote_usd": 2000.0, "always_on": True}
+    assert comparison(facts).rent_month == 1000.0
     assert comparison({**facts, "monthly_cloud_spend_usd": 0.0}).bill_month is None
 
 
