@@ -48,12 +48,17 @@ PLAN_PROVENANCE = (
         "fits fit_probability headroom_pct is_smallest_fit max_micro_batch", "memory.", "gpu.usable_gb plan.count"
     ),
     _provenance("vram_gb available_gb available_per_gpu_gb", "", "gpu.vram_gb gpu.usable_gb plan.count"),
+    _provenance(
+        "host_memory_gb",
+        "",
+        "param_count_b peft_method optimizer compute_precision weight_precision sharding training_framework plan.nodes",
+    ),
     _provenance("power_w", "", "gpu.tdp_w plan.count"),
     _provenance("joined_nodes pcie_gpus", "", "plan.link plan.gpus_per_node plan.tensor_parallel plan.count"),
     _provenance("mig_profile mig_slices", "memory.", "gpu.id plan.count"),
     _provenance(
         "tokens_per_s samples_per_s capacity_tokens_per_s ttft_ms tpot_ms latency_ms latency_mean_ms in_flight"
-        " utilization overloaded qps max_concurrency hours speed_vs_fastest",
+        " utilization overloaded qps max_concurrency hours step_s speed_vs_fastest",
         "speed.",
         "plan.count",
     ),
