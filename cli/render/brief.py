@@ -166,7 +166,7 @@ def _others(
             continue
         said.add(name)
         amount += 1
-        if other["id"] in elsewhere:
+        if other.get("id") in elsewhere:
             continue
         words = [against(other, plan), standing_words(other, names) or _ranked_lower(other, decision)]
         items.append(Item(f"{name}{_its_price(other['cost'])}: {'; '.join(word for word in words if word)}."))

@@ -48,7 +48,12 @@ PLAN_PROVENANCE = (
         "fits fit_probability headroom_pct is_smallest_fit max_micro_batch", "memory.", "gpu.usable_gb plan.count"
     ),
     _provenance("vram_gb available_gb available_per_gpu_gb", "", "gpu.vram_gb gpu.usable_gb plan.count"),
-    _provenance("host_memory_gb", "", "cpu_offload param_count_b optimizer plan.sharding plan.nodes"),
+    _provenance(
+        "host_memory_gb",
+        "",
+        "cpu_offload offloaded_state param_count_b peft_method optimizer compute_precision weight_precision"
+        " plan.sharding training_framework plan.nodes",
+    ),
     _provenance("power_w", "", "gpu.tdp_w plan.count"),
     _provenance("joined_nodes pcie_gpus", "", "plan.link plan.gpus_per_node plan.tensor_parallel plan.count"),
     _provenance("mig_profile mig_slices", "memory.", "gpu.id plan.count"),
