@@ -18,7 +18,7 @@ from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.host_traffic import offloaded_s
 from whichgpu.engine.sizing.intake_steps import usual_samples
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.networks import feature_maps, kept_for_gradients_gb
+from whichgpu.engine.sizing.network_maps import feature_maps, kept_for_gradients_gb
 from whichgpu.engine.sizing.rows import Floats, Ints, Rows, ceiling
 from whichgpu.engine.sizing.speed_coders import beside_steps
 from whichgpu.engine.sizing.speed_constants import speed_constants

@@ -9,7 +9,7 @@ from whichgpu.engine.core import Pick
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.networks import feature_maps
+from whichgpu.engine.sizing.network_maps import feature_maps
 
 
 #: By the ids of models; Swin attends within windows that it cuts anew, and is none of them, nor are the like that

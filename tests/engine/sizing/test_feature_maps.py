@@ -9,7 +9,7 @@ from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.catalogue.model import ModelSpec
 from whichgpu.engine.sizing import Layout, estimate_memory, job_from_facts
 from whichgpu.engine.sizing.constants import sizing_constants
-from whichgpu.engine.sizing.networks import feature_maps
+from whichgpu.engine.sizing.network_maps import feature_maps
 from whichgpu.engine.sizing.speed import JobSpeed
 
 

@@ -1,0 +1,107 @@
+"""What networks of pictures hold beside their maps while they learn: scores of attention, and labels being matched."""
+
+from __future__ import annotations
+
+import re
+
+from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.model import PartColumn, TermKind
+from whichgpu.engine.sizing.network_maps import attends, largest_pixels, tokens_and_width
+from whichgpu.engine.sizing.rows import Ints
+
+
+_MATCHED = TermKind(
+    "logits",
+    "images x places of three levels (21 / 1,024 of the pixels) x (512 + 27 x classes) bytes, twice with two heads",
+    ("images", "pixels", "classes", "heads"),
+    "counted in ultralytics' loss and its assignment of labels; see knowledge/sizing.yaml, vision",
+)
+_AREAS = TermKind(
+    "activations",
+    "images x (pixels / 256) squared x scores x bytes; scores are layers x (heads at a sixteenth / 4 areas + heads at a"
+    " thirty-second / 16)",
+    ("images", "pixels", "scores", "bytes"),
+    "YOLO12's attention over areas, whose softmax is written out (ultralytics nn/modules/block.py, AAttn)",
+)
+_SCORES = TermKind(
+    "activations",
+    "images x scores of attention x bytes, where it is not fused: tokens squared x heads x layers, of Swin places x"
+    " window squared x heads of each stage",
+    ("images", "pixels", "scores", "bytes"),
+    "ViT paper; Swin paper, table 7; PyTorch before 2.0 and code of before that write scores out",
+)
+#: Swin by size: layers of its four stages, and heads of the first, which double from stage to stage (paper, table 7).
+_SWINS = {"t": (2, 2, 6, 2, 3), "s": (2, 2, 18, 2, 3), "b": (2, 2, 18, 2, 4), "l": (2, 2, 18, 2, 6)}
+_SWIN = re.compile(r"swin(?:v2)?[-_](?:v2[-_])?([tsbl])")
+_WINDOW = re.compile(r"window[-_]?(\d+)")
+_AREA_ATTENTION = re.compile(r"yolov?12([nslmx])")
+#: Detectors whose answers are matched by their own scores (task-aligned assignment), and those with a second head.
+_MATCHING = re.compile(r"yolov?(6|8|9|10|11|12|26)(?!\d)")
+_TWO_HEADS = frozenset(("10", "26"))
+#: Answers at an eighth, a sixteenth and a thirty-second of the size.
+_PLACES = 21.0 / 1024.0
+#: Channels of a head of vision transformers.
+_HEAD = 64.0
+
+
+def beside_maps(job: Job, params_b: float, images: Ints) -> list[PartColumn]:
+    """All that a network holds beside its maps until the backward pass.
+
+    Args:
+        job: what is trained.
+        params_b: billions of parameters.
+        images: pictures at once, for each row.
+    """
+    return _matched(job, images) + _scored_areas(job, images) + _plain_scores(job, params_b, images)
+
+
+def _matched(job: Job, images: Ints) -> list[PartColumn]:
+    """What a detector's loss holds beside all maps while answers are matched to what is in the pictures."""
+    found = _MATCHING.match(job.model.id) if job.model is not None and job.model.kind == "detection" else None
+    if found is None:
+        return []
+    vision = sizing_constants().vision
+    classes = job.classes or round(vision.matched_classes.value)
+    heads = 2 if found.group(1) in _TWO_HEADS else 1
+    each = vision.matched_bytes.value + vision.matched_class_bytes.value * classes
+    pixels = largest_pixels(job)
+    value = images * pixels * _PLACES * each * heads / 1e9
+    return [PartColumn(_MATCHED, value, (images, pixels, classes, heads))]
+
+
+def _scored_areas(job: Job, images: Ints) -> list[PartColumn]:
+    """Scores that a detector keeps whose blocks attend over quarters of the picture, and at last over all of it."""
+    found = _AREA_ATTENTION.match(job.model.id) if job.model is not None else None
+    if found is None:
+        return []
+    training = sizing_constants().training
+    each = training.attention_score_bytes.value - (2.0 if job.recipe == "fp32" else 0.0)
+    scores = sizing_constants().vision.area_scores[found.group(1)]
+    pixels = largest_pixels(job)
+    if job.checkpointing != "none":
+        return []
+    return [PartColumn(_AREAS, images * (pixels / 256.0) ** 2 * scores * each / 1e9, (images, pixels, scores, each))]
+
+
+def _plain_scores(job: Job, params_b: float, images: Ints) -> list[PartColumn]:
+    """Scores that a vision transformer keeps whose attention is not fused; of one layer where it is recomputed."""
+    model = job.model
+    if job.flash_attention or job.family != "vision" or model is None or not params_b or not attends(model):
+        return []
+    training = sizing_constants().training
+    each = training.attention_score_bytes.value - (2.0 if job.recipe == "fp32" else 0.0)
+    pixels, swin = job.pixels(), _SWIN.match(model.id)
+    if swin is not None:
+        *stages, heads = _SWINS[swin.group(1)]
+        window = _WINDOW.search(model.id)
+        side = int(window.group(1)) if window else 7
+        # Places at a quarter of the picture's edges, at an eighth and so on.
+        by_stage = [layers * pixels / 16 / 4**at * side**2 * (heads << at) for at, layers in enumerate(stages)]
+        scores, largest = sum(by_stage), max(found / layers for found, layers in zip(by_stage, stages, strict=True))
+    else:
+        tokens, width, layers = tokens_and_width(job, params_b)
+        largest = tokens**2 * width / _HEAD
+        scores = largest * layers
+    found = scores if job.checkpointing == "none" else largest
+    return [PartColumn(_SCORES, images * found * each / 1e9, (images, pixels, found, each))]
