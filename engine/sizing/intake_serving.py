@@ -168,12 +168,12 @@ def _expert_precision(reader: Reader, kind: Kind, model: ModelSpec | None, preci
     """
     stated = reader.text("expert_precision")
     fused = sizing_constants().fused_experts
-    if stated is not None or model is None or model.moe is None:
+    if stated is not None or model is None:
         return stated
     if kind == "inference" and precision == model.native_precision and model.native_expert_precision:
         published = model.native_expert_precision
         return reader.assume("expert_precision", published, "the format in which the model's experts were published")
-    if precision not in fused.formats:
+    if model.moe is None or precision not in fused.formats:
         return None
     if kind == "inference":
         version, skips = reader.text("serving_engine_version"), engine == "transformers"

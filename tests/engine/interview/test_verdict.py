@@ -45,7 +45,8 @@ def test_what_is_paid_or_used_tells_more_than_who_asks(use_unknown: tuple[Interv
     verdicts = verdicts_of(interviewer.rule_index, found)
     assert not verdicts.certain
     most = max(verdicts.causes, key=lambda name: verdicts.causes[name])
-    assert most in {"utilization_pct", "monthly_cloud_spend_usd", "gpu_hours_per_year", "runs_cadence"}
+    used = {"utilization_pct", "gpu_hours_total", "gpu_hours_per_year", "runs_cadence"}
+    assert most in used | {"monthly_cloud_spend_usd"}
     assert verdicts.causes[most] > verdicts.causes.get("org_type", 0.0)
 
 
