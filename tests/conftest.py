@@ -38,7 +38,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 HERE = Path(__file__).parent
 
-#: Three quarters of the time of all tests.
+#: Most of the time of all tests.
 SLOW = (
     "acceptance/test_cases_shifted.py",
     "acceptance/test_decision_laws.py",

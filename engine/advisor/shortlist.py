@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 import numpy as np
 
-from whichgpu.engine.advisor.contenders import Flags
+from whichgpu.engine.advisor.choice import Standings
 from whichgpu.engine.advisor.measures import MeasureColumns
 from whichgpu.engine.advisor.stages import TableRun
 from whichgpu.engine.core import Codes, Numbers, OnDemand
@@ -56,10 +56,8 @@ def in_order_of_use(
     surviving: PlanTable,
     places: Sequence[int],
     measures: MeasureColumns,
-    last_resorts: Flags,
-    merits: Numbers,
+    standings: Standings,
     margin: float,
-    is_beaten: Callable[[int], bool],
 ) -> Sequence[int]:
     """The alternatives as a page shows them: what a buyer could prefer first, then what would replace the answer best.
 
@@ -71,10 +69,8 @@ def in_order_of_use(
         surviving: the answer, then the others in order.
         places: of the alternatives among these.
         measures: cost and time of all of these.
-        last_resorts: which of all of these are unproven, or meant for want of anything else.
-        merits: what the objective minimises, of all of these.
+        standings: what the choice came to; its order is that of these.
         margin: the share of cost or time that is clearly less.
-        is_beaten: whether another plan beats the one at a place.
     """
     ordered: list[int] = []
 
@@ -83,8 +79,10 @@ def in_order_of_use(
             priced = ~np.isnan(measures.cost) | np.isnan(measures.cost[0])
             cheaper, faster = (own < own[0] * (1 - margin) for own in (measures.cost, measures.time))
             gains = priced & (cheaper | faster)
-            by_merit = sorted(places, key=lambda place: (last_resorts[place], merits[place], place))
-            preferable = [place for place in by_merit if gains[place] and not is_beaten(place)]
+            rows = standings.order
+            keys = list(zip(standings.last_resorts[rows].tolist(), standings.merits[rows].tolist(), strict=True))
+            by_merit = sorted(places, key=lambda place: (keys[place], place))
+            preferable = [place for place in by_merit if gains[place] and not standings.is_beaten(int(rows[place]))]
             rest = [place for place in by_merit if place not in preferable]
             seen = {surviving.gpus[0].family}
             ordered.extend([*_of_every_family(surviving, preferable, seen), *_of_every_family(surviving, rest, seen)])

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.states import splits_models, state_bytes
+from whichgpu.engine.sizing.states import WEIGHTS_STAY, splits_models, state_bytes
 
 
 #: Bytes of a parameter in 16 bits.
 _HALF = 2.0
-#: Ways to shard whose offload takes the optimizer's state alone to the host.
-_WEIGHTS_STAY = ("zero1", "zero2")
 
 
 def offloaded_gb(job: Job) -> float:
@@ -24,7 +22,7 @@ def offloaded_gb(job: Job) -> float:
     if not (job.cpu_offload and job.training and job.shape is not None):
         return 0.0
     per, params = state_bytes(job), job.shape.params
-    stay = job.sharding in _WEIGHTS_STAY or splits_models(job) or job.weights_not_offloaded
+    stay = job.sharding in WEIGHTS_STAY or splits_models(job) or job.weights_not_offloaded
     if job.peft:
         base = sizing_constants().weights[job.weight_precision].body
         return 0.0 if stay else (params * base + job.resident_params_b * 1e9 * _HALF) / 1e9

@@ -66,6 +66,10 @@ def splits_models(job: Job) -> bool:
     return defaults is not None and not defaults.shards_weights
 
 
+#: Ways to shard whose offload takes the optimizer's state alone to the host.
+WEIGHTS_STAY = ("zero1", "zero2")
+
+
 def weights_stay(job: Job, rows: Rows) -> Any:
     """Where offload takes optimizer state alone to the host: below ZeRO's third stage, and as Megatron does.
 
@@ -73,7 +77,7 @@ def weights_stay(job: Job, rows: Rows) -> Any:
     runtime/zero/stage_1_and_2.py moves partitions of the optimizer; offload_param is of the third stage). The third
     stage too can leave weights where they are.
     """
-    return rows.sharded("zero1", "zero2") | splits_models(job) | job.weights_not_offloaded
+    return rows.sharded(*WEIGHTS_STAY) | splits_models(job) | job.weights_not_offloaded
 
 
 def gradients_stay(job: Job, rows: Rows) -> Any:
