@@ -44,6 +44,7 @@ _KEPT_BACK = {
     "guide_cards": "no guide recommends its card for such work",
     "guide_counts": "no guide recommends its number of GPUs for such work",
     "larger": "larger than the stated work needs",
+    "sooner": "the answer is as soon as is asked",
     "late": "its answers come later than people tolerate",
     "room": "it only just meets a stated target",
 }
@@ -115,7 +116,7 @@ def _ground(entry: JsonObject, plan: JsonObject, names: Names, *, same_count: bo
     if entry["reason"] == "guide_cards" and plan.get("stands_in_for") and entry["gpu"] == plan["gpu"]:
         ground = _SAME_CARD
     unnamed = [name for name in entry.get("waits_for") or () if name not in because]
-    if entry["facts"] and (entry["rule"] or entry["reason"] in {"larger", "room", "late"}):
+    if entry["facts"] and (entry["rule"] or entry["reason"] in {"larger", "room", "late", "sooner"}):
         return f"{ground}; stated: {joined([names.fact(fact) for fact in entry['facts']])}"
     if unnamed and len(unnamed) == len(entry.get("waits_for") or ()):
         return f"{ground}; not stated: {joined([names.fact(fact) for fact in unnamed])}"

@@ -58,13 +58,14 @@ def reason_blocks(decision: JsonObject, names: Names, *, everything: bool) -> li
 
 
 def stand_in_blocks(decision: JsonObject, names: Names) -> list[Block]:
-    """The plan that rules and evidence put first, where the answer beats it."""
+    """The plan that rules and evidence put first, where the answer stands in for it."""
     first = decision["recommendation"].get("stands_in_for")
     if not first:
         return []
     name = f"{first['count']} x {names.gpu(first['gpu'])}"
     rules = f" (rules {joined(first['rules'])})" if first["rules"] else ""
-    beside = f"This plan stands in for it, {better_words(first)}."
+    in_time = " and as soon as is asked" if first.get("as_soon_as_asked") else ""
+    beside = f"This plan stands in for it, {better_words(first)}{in_time}."
     says = f"The guides and the evidence put {name} first{rules}. {beside}"
     return [Paragraph(says)]
 

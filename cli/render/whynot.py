@@ -24,7 +24,7 @@ def why_not_blocks(found: WhyNot, asked: str, names: Names, phrases: Phrases) ->
         stands_in = ""
         if found.compared_with not in (None, found.recommendation):
             first = plan_name(found.compared_with, names)
-            stands_in = f" It stands in for {first}, which the evidence puts first and which is slower and costlier."
+            stands_in = f" It stands in for {first}, which the evidence puts first."
         blocks.append(Paragraph(f"Recommended is {plan_name(found.recommendation, names)}.{stands_in}"))
     if not found.same_rulebook:
         blocks.append(Paragraph("The rulebook or the knowledge has changed since this decision; this is by today's."))

@@ -71,6 +71,23 @@ class Beaten:
             self.outweighed[rows] = np.where(equals != NONE, equals, np.where(in_turn != NONE, in_turn, of_own_tier))
         self._searched[rows] = True  # Last of all: another thread may ask.
 
+    def in_time_for_less(self, row: int) -> list[int]:
+        """The plans of equal standing that are as soon as is asked and cost clearly less than a plan; cheapest first.
+
+        A plan that is sooner than asked is not beaten by them: it is faster, and nobody asked for that.
+        """
+        cost, share = self._c.measures.cost, self._objective.preference_share
+        columns = np.flatnonzero(self._c.in_time & (cost * (1 + share) <= cost[row]))
+        if not len(columns):
+            return []
+        columns = columns[np.lexsort((self._c.traits.place[columns], cost[columns]))]
+        rows = np.array([row])
+        one, other = self._side(columns), self._side(rows, as_rows=True)
+        margin = self._objective.dominance_margin
+        able = self._equal(rows, columns, one, other) & dominance.sustains_as_much(one.traits, other.traits, margin)
+        found: list[int] = columns[able[0]].tolist()
+        return found
+
     def _find_in_tier(self, rows: Codes) -> None:
         """Find what beats the plans of a tier in it.
 

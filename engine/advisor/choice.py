@@ -8,12 +8,14 @@
 4. Merit: a stated objective minimises its merit; preferences choose among the plans within its share of the best.
    While none is stated, the evidence decides, cost and speed weighed in. Where an equal, or a plan of the same tier,
    outweighs the plan that comes first so, in every count and form of its card, it stands in for it: a guide names a
-   card for what it costs and does.
+   card for what it costs and does. So does an equal that costs clearly less and is as soon as is stated: what is
+   sooner still nobody asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -30,6 +32,8 @@ from whichgpu.engine.core import Codes, Numbers, among
 
 #: Room for rounding where two merits are compared, as a share: merits of small pieces of work are tiny.
 _CLOSE = 1e-9
+#: Bands of speed are computed plan by plan: so many are looked at.
+_MOST_LOOKED_AT = 12
 
 Tier = tuple[bool, bool, bool, bool]
 
@@ -43,7 +47,8 @@ class Standing(Struct, frozen=True):
     dominated_by: str | None  # the plan of the same tier, or the equal, that beats it most
     just_met: bool = False  # meets stated targets without room, where one that has room costs little more
     larger_than: str | None = None  # a smaller plan that does the piece of work for as much, where no length is known
-    stands_in_for: str | None = None  # on the answer: the plan that came first, and that this one beats
+    stands_in_for: str | None = None  # on the answer: the plan that came first, and in whose place this one is taken
+    in_time_for_less: bool = False  # on the answer: it is as soon as is asked, for clearly less than what is sooner
 
 
 class Standings(Struct, frozen=True):
@@ -57,7 +62,8 @@ class Standings(Struct, frozen=True):
     just_met: Flags  # meets stated targets without room, where one that has room costs little more
     larger_than: Codes  # row of a smaller plan that does the piece of work for as much, or NONE
     answer: int = NONE  # the row of the plan that is chosen
-    stands_in_for: int = NONE  # the row that came first, and that the answer beats
+    stands_in_for: int = NONE  # the row that came first, and in whose place the answer is taken
+    in_time_for_less: bool = False  # the answer is as soon as is asked, for clearly less than what is sooner
 
     @property
     def first_by_evidence(self) -> int:
@@ -86,15 +92,19 @@ class Standings(Struct, frozen=True):
             bool(self.just_met[row]),
             None if smaller == NONE else ids[smaller],
             None if replaced == NONE else ids[replaced],
+            chosen and self.in_time_for_less,
         )
 
 
-def choose(contenders: Contenders, objective: Objective) -> Standings:
+def choose(
+    contenders: Contenders, objective: Objective, *, surely_in_time: Callable[[int], bool] = lambda _: True
+) -> Standings:
     """Put the plans in order.
 
     Args:
         contenders: the plans that no rule rejects.
         objective: what is minimised, and whether it was stated.
+        surely_in_time: whether the plan of a row is as soon as is asked at the slow end of its speeds too.
     """
     c, size = contenders, len(contenders)
     tiers, own_merits = _tiers(c, objective), _own_merits(c, objective)
@@ -124,9 +134,13 @@ def choose(contenders: Contenders, objective: Objective) -> Standings:
         eligible &= ~(c.measures.time > c.measures.time[best] * (1 + shares) * (1 + _CLOSE))
         eligible &= ~_costlier_for_nothing(c, eligible, objective)
     first = next((row for row in by_evidence.tolist() if eligible[row]), NONE)
-    answer, replaced = first, NONE
-    if first != NONE and outweighing[first] != NONE:
-        answer, replaced = int(outweighing[first]), first
+    answer, replaced, for_less = first, NONE, False
+    if first != NONE and not objective.stated:
+        sooner = first if outweighing[first] == NONE else int(outweighing[first])
+        answer = _in_time_for_less(sooner, c, beaten, surely_in_time)
+        for_less = answer != sooner
+    if answer != first:
+        replaced = first
         # It takes the place of the plan that it stands in for, and what a guide says of that one.
         tiers[answer] = tiers[first]
         eligible[answer] = True
@@ -140,7 +154,15 @@ def choose(contenders: Contenders, objective: Objective) -> Standings:
     group = np.where(after, 2, group)
     upper = np.where(group == 0, 0, tiers[:, 2] * 2 + tiers[:, 3])
     order = np.lexsort((*_evidence(c, merits), behind, upper, group, tiers[:, 0] * 2 + tiers[:, 1]))
-    return Standings(order, tiers, merits, eligible, beaten, just_met & unbeaten, larger, answer, replaced)
+    return Standings(order, tiers, merits, eligible, beaten, just_met & unbeaten, larger, answer, replaced, for_less)
+
+
+def _in_time_for_less(sooner: int, c: Contenders, beaten: Beaten, surely_in_time: Callable[[int], bool]) -> int:
+    """The cheapest equal that is as soon as is asked and costs clearly less, or what beats that one; else the plan."""
+    cheaper = islice(beaten.in_time_for_less(sooner), _MOST_LOOKED_AT)
+    found = next((row for row in cheaper if surely_in_time(row)), sooner)
+    by = beaten.by(found) if found != sooner else NONE
+    return by if by != NONE and c.in_time[by] and surely_in_time(by) else found
 
 
 def _evidence(c: Contenders, merits: Numbers) -> tuple[NDArray[Any], ...]:

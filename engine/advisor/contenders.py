@@ -51,6 +51,10 @@ class Traits(Struct, frozen=True):
         return Traits(*map(change, astuple(self)))
 
 
+#: Facts that together say how soon all of a job's work, or all of an answer, is due.
+_WHOLE_TIMES = ({"deadline_hours"}, {"latency_slo_ms"}, {"ttft_slo_ms", "tpot_slo_ms"})
+
+
 class AskedLoad(NamedTuple):
     """By which figure it is judged how much a service can sustain, and how much of it is asked for: no more counts."""
 
@@ -64,6 +68,12 @@ class AskedLoad(NamedTuple):
 
 #: Nobody says how much is asked of a service: then all that it can sustain counts.
 UNSTATED = AskedLoad()
+
+
+def due(intake: ResolvedFacts) -> bool:
+    """Whether it is stated how soon a whole run or a whole answer has to be there: what is sooner is of no more use."""
+    stated = intake.facts.keys() - intake.assumed
+    return any(stated >= times for times in _WHOLE_TIMES)
 
 
 def stated_load(intake: ResolvedFacts) -> AskedLoad:
@@ -144,6 +154,7 @@ class Contenders(Struct, frozen=True):
     in_card_band: Flags
     in_count_band: Flags
     roomy: Flags  # meets what targets are stated with room, as far as that is known
+    in_time: Flags  # it is said how soon all is due, and this plan is known to be as soon, with room
 
     def __len__(self) -> int:
         """The number of plans."""
@@ -152,5 +163,5 @@ class Contenders(Struct, frozen=True):
     def take(self, rows: Codes) -> Contenders:
         """Some of the plans."""
         traits = self.traits.each(lambda column: column[rows])
-        flags = (self.proven, self.fallback, self.in_card_band, self.in_count_band, self.roomy)
+        flags = (self.proven, self.fallback, self.in_card_band, self.in_count_band, self.roomy, self.in_time)
         return Contenders(traits, self.measures.take(rows), self.score[rows], *(each[rows] for each in flags))

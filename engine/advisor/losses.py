@@ -20,6 +20,7 @@ LossKind = Literal[
     "larger",
     "room",
     "late",
+    "sooner",
     "merit",
     "score",
 ]
@@ -52,12 +53,8 @@ def loss_of(entry: Judged, answer: Judged | None, judged: Sequence[Judged]) -> L
         return None
     first = first_by_evidence(answer, judged)
     behind = first.ranked.score - entry.ranked.score
-    if entry.standing.tier > answer.standing.tier:
-        kind = next(
-            name
-            for name, mine, its in zip(PLACES, entry.standing.tier, answer.standing.tier, strict=True)
-            if mine and not its
-        )
+    kind = _lower_place(entry, answer)
+    if kind is not None:
         to = first if kind in {"guide_cards", "guide_counts"} else answer  # The guide names the first by evidence.
         return Loss(kind, to, rules_behind(kind, entry, first), *_ratios(entry, answer), behind=behind)
     by_name: tuple[tuple[LossKind, str | None], ...] = (
@@ -80,12 +77,32 @@ def loss_of(entry: Judged, answer: Judged | None, judged: Sequence[Judged]) -> L
     return Loss("score", first, (), *_ratios(entry, first), behind=behind)
 
 
+def _lower_place(entry: Judged, answer: Judged) -> LossKind | None:
+    """By what a plan stands below the answer before the two are compared in merit; None where by nothing."""
+    if sooner_than_asked(entry, answer):
+        return "sooner"
+    mine, its = entry.standing.tier, answer.standing.tier
+    if mine <= its:
+        return None
+    return next(name for name, low, high in zip(PLACES, mine, its, strict=True) if low and not high)
+
+
 def too_late(entry: Judged, answer: Judged) -> bool:
     """Whether a plan that costs less than the answer counts as costlier, since it is later than people tolerate."""
     mine, its = entry.measures, answer.measures
     if not mine.cost or not its.cost or not mine.perceived_cost or not its.perceived_cost:
         return False
     return mine.cost < its.cost and mine.perceived_cost >= its.perceived_cost
+
+
+def sooner_than_asked(entry: Judged, answer: Judged) -> bool:
+    """Whether a plan that could be the answer is faster and costs more, where the answer is as soon as is asked."""
+    mine, its = entry.measures, answer.measures
+    if not answer.standing.in_time_for_less or entry.standing.tier[:2] != answer.standing.tier[:2]:
+        return False
+    if mine.cost is None or its.cost is None or mine.time is None or its.time is None:
+        return False
+    return entry.standing.dominated_by is None and mine.cost > its.cost and mine.time < its.time
 
 
 def larger_than_asked_for(entry: Judged, answer: Judged) -> bool:

@@ -39,9 +39,11 @@ def with_margin(outcome: Outcome) -> Iterator[tuple[Margin, Judged]]:
     if rented and not fits[place] and (roomier := _by_merit(outcome, fits.nonzero()[0].tolist())):
         yield "memory_margin", roomier[0]
     goals = goals_of(job_from_facts(outcome.intake.facts, outcome.model), outcome.intake.facts, timed=True)
-    if goals.stated and _late(answer.ranked.plan, goals):
+    if goals.stated and late_at_slow_end(answer.ranked.plan, goals):
         quicker = (other for other in _by_merit(outcome, range(len(table))) if _gains(other, answer))
-        if sure := next((other for other in islice(quicker, _MOST_BANDS) if not _late(other.ranked.plan, goals)), None):
+        if sure := next(
+            (other for other in islice(quicker, _MOST_BANDS) if not late_at_slow_end(other.ranked.plan, goals)), None
+        ):
             yield "targets_margin", sure
 
 
@@ -58,7 +60,7 @@ def _gains(other: Judged, answer: Judged) -> bool:
     return mine is None or its is None or mine < its
 
 
-def _late(plan: Plan, goals: Goals) -> bool:
+def late_at_slow_end(plan: Plan, goals: Goals) -> bool:
     """Whether a target is missed at the slow end of the plan's speeds."""
     return plan.speed is None or bool(missed(goals, _slow_ends(plan.speed.figures)))
 

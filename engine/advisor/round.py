@@ -9,8 +9,9 @@ import numpy as np
 from msgspec.structs import astuple
 
 from whichgpu.engine.advisor.choice import Standings, choose
-from whichgpu.engine.advisor.contenders import Contenders, Flags, Traits, stated_load, traits_of
+from whichgpu.engine.advisor.contenders import Contenders, Flags, Traits, due, stated_load, traits_of
 from whichgpu.engine.advisor.evidence import Evidence, Mark
+from whichgpu.engine.advisor.margins import late_at_slow_end
 from whichgpu.engine.advisor.measures import MeasureColumns, is_job, is_long, measures_among
 from whichgpu.engine.advisor.outcome import Judged, PlanRound, Rejection, Unverified
 from whichgpu.engine.advisor.proof import Gap, missing_for_proof
@@ -20,7 +21,7 @@ from whichgpu.engine.advisor.stages import Stages, TableRun
 from whichgpu.engine.advisor.survey import beside_others, objective_candidates, spread, survey_candidates
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.core import Codes, Facts, FactTable, OnDemand, Value
-from whichgpu.engine.plans import Plan, PlanTable, Refusal, band_problems, through_gate
+from whichgpu.engine.plans import Goals, Plan, PlanTable, Refusal, band_problems, stated_times, through_gate
 from whichgpu.engine.rules import ResolvedFacts, Rule
 
 
@@ -63,8 +64,9 @@ def run_round(
     lacking = missing_for_proof(rejecting.evaluation, unstated)
     evidence = Evidence(stages.prefer, preferring, measures, ends, objective)
     proven = np.array([row not in lacking for row in alive.tolist()], np.bool_)
-    contenders = _contenders(survivors, traits_of(survivors, stated_load(intake)), measures, evidence, proven)
-    rows, order, implausible = _ordered(survivors, contenders, objective)
+    traits, is_due = traits_of(survivors, stated_load(intake)), due(intake)
+    contenders = _contenders(survivors, traits, measures, evidence, proven, is_due=is_due)
+    rows, order, implausible = _ordered(survivors, contenders, objective, stated_times(intake.facts))
     sides = _Sides(knowledge, stages, table, facts, derived, rejecting)
     ids, by = [survivors.ids[row] for row in rows.tolist()], tuple(beside)
     judging = _Judging(sides, survivors, alive, seen, by, measures, preferring, lacking, evidence, rows, ids, order)
@@ -91,19 +93,26 @@ def run_round(
 
 
 def _contenders(
-    plans: PlanTable, traits: Traits, measures: MeasureColumns, evidence: Evidence, proven: Flags
+    plans: PlanTable, traits: Traits, measures: MeasureColumns, evidence: Evidence, proven: Flags, *, is_due: bool
 ) -> Contenders:
     """What choosing reads of the plans that no rule rejects."""
     fallback, in_card_band, in_count_band = map(evidence.marked, _MARKS)
-    roomy = ~plans.no("plan.meets_with_room")
-    return Contenders(traits, measures, evidence.scores, proven, fallback, in_card_band, in_count_band, roomy)
+    meets = "plan.meets_with_room"
+    targets = ~plans.no(meets), plans.yes(meets) & is_due
+    return Contenders(traits, measures, evidence.scores, proven, fallback, in_card_band, in_count_band, *targets)
 
 
-def _ordered(plans: PlanTable, contenders: Contenders, objective: Objective) -> tuple[Codes, Standings, list[Refusal]]:
+def _ordered(
+    plans: PlanTable, contenders: Contenders, objective: Objective, times: Goals
+) -> tuple[Codes, Standings, list[Refusal]]:
     """The rows that take part, their standings, and those that came first with figures beyond their bands."""
     rows, refused = np.arange(len(plans)), list[Refusal]()
+
+    def surely_in_time(row: int) -> bool:
+        return not late_at_slow_end(plans[int(rows[row])], times)
+
     while True:
-        order = choose(contenders, objective)
+        order = choose(contenders, objective, surely_in_time=surely_in_time)
         first = plans[int(rows[order.order[0]])] if len(rows) else None
         problems = band_problems(first) if first is not None else ()
         if first is None or not problems:

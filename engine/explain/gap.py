@@ -51,7 +51,7 @@ def _behind(entry: Judged, chosen: Judged, judged: Sequence[Judged]) -> float:
         behind += len(loss.rules)  # Each may wait for another fact.
     elif loss.kind in {"dominated", "outweighed"}:
         behind += _BEATEN + _doublings(loss.cost_ratio) + _doublings(loss.time_ratio)
-    elif loss.kind in {"larger", "room"}:
+    elif loss.kind in {"larger", "room", "sooner"}:
         behind += _OUTSIDE
     elif loss.kind in {"late", "merit"}:
         behind += _OUTSIDE + _doublings(loss.merit_ratio)

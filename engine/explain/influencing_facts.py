@@ -61,7 +61,7 @@ def _decided_at_loss(advisor: Advisor, outcome: Outcome, gpus: frozenset[str]) -
         read.add("objective")
     elif loss.kind == "late":
         read |= {"serving_mode", "objective", *TOLERABLE, *TARGETS}
-    elif loss.kind == "room":
+    elif loss.kind in ("room", "sooner"):
         read |= {*TARGETS, "objective"} & outcome.intake.facts.keys()
     return frozenset(read)
 

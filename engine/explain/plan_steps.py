@@ -19,6 +19,7 @@ _BELOW_FOR = {
     "guide_counts": "a guide names another number of GPUs for the case, and no objective is stated",
     "larger": "it is larger than the work that is stated calls for",
     "late": "its answers come later than people tolerate, which counts as costlier",
+    "sooner": "it is sooner than is asked, and costs clearly more",
     "room": "it only just meets the stated targets, and another plan meets them with room for little more",
 }
 #: Facts by topic.

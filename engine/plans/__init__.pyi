@@ -73,5 +73,6 @@ from .targets import (
     Goals as Goals,
     goals_of as goals_of,
     missed as missed,
+    stated_times as stated_times,
 )
 from .topology import fabric_of as fabric_of, ladder as ladder

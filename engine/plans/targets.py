@@ -59,6 +59,12 @@ def goals_of(job: Job, facts: Facts, *, timed: bool = False) -> Goals:
     )
 
 
+def stated_times(facts: Facts) -> Goals:
+    """The times alone that are stated for a run or an answer, and neither rates nor what people tolerate."""
+    percentile = number(facts, "slo_percentile") or PERCENTILE
+    return Goals(targets_of(facts), None, None, number(facts, "deadline_hours"), percentile)
+
+
 def work_of_run(job: Job) -> float | None:
     """How much work a run has, in tokens, steps, samples or requests; None: not known, or a service has no end."""
     return job.train_tokens or job.train_steps or job.train_samples if job.training else job.requests_total

@@ -15,6 +15,7 @@ from whichgpu.engine.advisor.losses import (
     larger_than_asked_for,
     loss_of,
     rules_behind,
+    sooner_than_asked,
     too_late,
 )
 from whichgpu.engine.advisor.options import gain_of
@@ -32,10 +33,13 @@ if TYPE_CHECKING:
 _READ: Mapping[str, tuple[str, ...]] = {
     "larger": ("serving_mode", "utilization_pct", "objective"),
     "room": TARGETS,
+    "sooner": TARGETS,
     "late": ("serving_mode", *TOLERABLE),
 }
 #: Places of a tier that guides give while no objective is stated.
 _OF_GUIDES = {"guide_cards", "guide_counts"}
+#: Why a faster plan is passed over where it is stated how soon all is due.
+SOONER = "the answer is as soon as is asked, and costs clearly less"
 #: Why a plan without room is passed over.
 ONLY_JUST = "it meets what is stated by less than that is known to, and the answer meets it with room for little more"
 
@@ -96,7 +100,7 @@ def _counted_rules(entry: Judged, side: int) -> list[str]:
 
 
 def stands_in_for(outcome: Outcome) -> plan_types.StandsInFor | None:
-    """The plan that the evidence puts first and that the answer beats; None where the answer is first."""
+    """The plan that the evidence puts first, in whose place the answer is taken; None where the answer is first."""
     answer = outcome.chosen
     if answer is None:
         return None
@@ -104,7 +108,8 @@ def stands_in_for(outcome: Outcome) -> plan_types.StandsInFor | None:
     if first is answer:
         return None
     rules = sorted({*first.card_bands, *first.count_bands})
-    return {**_beside(first, answer), "score": first.ranked.score, "rules": rules}
+    in_time = answer.standing.in_time_for_less
+    return {**_beside(first, answer), "as_soon_as_asked": in_time, "score": first.ranked.score, "rules": rules}
 
 
 def below_answer(judged: Judged, outcome: Outcome) -> plan_types.Loss:
@@ -139,6 +144,8 @@ def _cheaper_but_late(entry: Judged, answer: Judged, margin: float) -> bool:
 
 def _reason(entry: Judged, answer: Judged, outcome: Outcome) -> tuple[plan_types.ChosenOverReason, str | None]:
     """The first way in which the plan stands below the answer, and the rule behind it."""
+    if sooner_than_asked(entry, answer):
+        return "sooner", None
     for name, mine, its in zip(PLACES, entry.standing.tier, answer.standing.tier, strict=True):
         if mine and not its:
             held = _held_whatever_guides_say(entry, answer, outcome) if name in _OF_GUIDES else None
@@ -205,6 +212,8 @@ def _without_rule(
             return larger_words(entry, by_id.get(entry.standing.larger_than or "", answer), vocabulary)
         case "room":
             return ONLY_JUST
+        case "sooner":
+            return SOONER
         case "late":
             return later_than_tolerable(entry, outcome.intake.facts, vocabulary)
         case _:

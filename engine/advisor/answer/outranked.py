@@ -32,6 +32,7 @@ _BELOW = {
     "guide_counts": "the guides name another count for the case",
     "larger": "it is larger than the work that is stated calls for",
     "late": "its answers come later than people tolerate, which counts as costlier",
+    "sooner": "it is sooner than is asked, and costs clearly more",
     "room": "it only just meets the stated targets, and another meets them with room for little more",
 }
 
@@ -170,6 +171,8 @@ def loss_text(
             text = larger_words(entry, loss.to, vocabulary)
         case "room":
             text = f"it meets what is stated by less than that is known to, and {named(loss.to)} meets it with room"
+        case "sooner":
+            text = f"{named(loss.to)} is as soon as is asked, and costs clearly less"
         case "late":
             text = f"{later_than_tolerable(entry, shared, vocabulary)}, which counts as costlier"
         case "merit":

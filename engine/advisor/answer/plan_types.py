@@ -202,8 +202,9 @@ class ChosenOver(BesideAnswer):
 
 
 class StandsInFor(BesideAnswer):
-    """The plan that the evidence puts first, and that the answer beats in cost and speed."""
+    """The plan that the evidence puts first, and in whose place the answer is taken."""
 
+    as_soon_as_asked: Annotated[bool, doc("The answer is as soon as is asked, and is taken for costing clearly less.")]
     score: Annotated[Number, doc("Its points of evidence.")]
     rules: Annotated[list[Word], doc("The rules by which guides name its card or its count.")]
 

@@ -34,6 +34,7 @@ class Contender(Struct, frozen=True):
     in_card_band: bool
     in_count_band: bool
     roomy: bool
+    in_time: bool
 
     @property
     def id(self) -> str:
@@ -49,7 +50,7 @@ class Contender(Struct, frozen=True):
 
 
 def columns(entries: Sequence[Contender], load: AskedLoad = UNSTATED) -> Contenders:
-    marks = ("proven", "fallback", "in_card_band", "in_count_band", "roomy")
+    marks = ("proven", "fallback", "in_card_band", "in_count_band", "roomy", "in_time")
     return Contenders(
         traits_of([entry.plan for entry in entries], load),
         MeasureColumns.of([entry.measures for entry in entries]),
@@ -106,6 +107,7 @@ def contender(
     joined: int | None = None,
     sustains: float | None = None,
     roomy: bool = True,
+    in_time: bool = False,
     lateness: float = 1.0,
     bought: bool = False,
     owned: bool = False,
@@ -137,7 +139,7 @@ def contender(
         | ({} if an_hour is None else {"plan.usd_per_hour": an_hour}),
     )
     measures = Measures(cost, time, usd_per_hour=hourly, perceived_time=time, lateness=lateness)
-    return Contender(plan, measures, score, proven, fallback, cards, counts, roomy)
+    return Contender(plan, measures, score, proven, fallback, cards, counts, roomy, in_time)
 
 
 def stated(name: str) -> Objective:
@@ -749,6 +751,39 @@ def test_preferences_choose_beside_the_best_that_has_room(cheapest: Objective) -
 
 def test_what_is_clearly_beaten_has_no_use_of_its_room(cheapest: Objective) -> None:
     assert answer([contender("just", 10, 1, roomy=False), contender("beaten", 11, 1.2)], cheapest) == "just"
+
+
+def test_while_nothing_is_stated_what_is_in_time_stands_in_for_what_is_sooner(unstated: Objective) -> None:
+    """A guide's card that is sooner than asked is worth what preferences may cost, and no more."""
+    liked = contender("liked", 10, 1, score=9, in_time=True)
+    less = 10 / (1 + unstated.preference_share)
+    assert answer([liked, contender("later", less - 0.1, 4, cards=False, in_time=True)], unstated) == "later"
+    assert answer([liked, contender("as dear", less + 0.1, 4, cards=False, in_time=True)], unstated) == "liked"
+    assert answer([liked, contender("too late", less - 0.1, 4, cards=False)], unstated) == "liked"
+    desk = contender("desk", less - 0.1, 4, cards=False, in_time=True, segment="consumer")
+    assert answer([liked, desk], unstated) == "liked"
+
+
+def test_what_is_in_time_for_less_is_said_of_the_answer_and_beats_nothing(unstated: Objective) -> None:
+    plans = [contender("liked", 10, 1, score=9, in_time=True), contender("later", 5, 4, in_time=True)]
+    found = standings(plans, unstated)
+    assert (found["later"].in_time_for_less, found["later"].stands_in_for) == (True, "liked")
+    assert (found["liked"].in_time_for_less, found["liked"].dominated_by) == (False, None)
+
+
+def test_what_beats_the_plan_that_is_in_time_for_less_is_taken(unstated: Objective) -> None:
+    plans = [contender("liked", 10, 1, score=9, in_time=True), contender("later", 6, 4, in_time=True)]
+    card = contender("card", 5, 3, segment="professional", in_time=True)
+    assert answer([*plans, card], unstated) == "card"
+    assert answer([*plans, contender("card", 5, 3, segment="professional")], unstated) == "later"
+
+
+def test_the_cheapest_that_is_surely_in_time_is_taken(unstated: Objective) -> None:
+    plans = [contender(name, cost, 5 / cost, in_time=True) for name, cost in (("a", 1), ("b", 2), ("c", 10))]
+    plans[2] = contender("c", 10, 1, score=9, in_time=True)
+    ids = [plan.id for plan in plans]
+    found = [choose(columns(plans), unstated, surely_in_time=sure) for sure in (bool, lambda row: row == 2)]
+    assert [ids[each.answer] for each in found] == ["b", "c"]
 
 
 def test_ties_go_to_fewer_gpus_less_memory_and_the_name(cheapest: Objective) -> None:

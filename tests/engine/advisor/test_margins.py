@@ -109,3 +109,20 @@ def test_what_is_named_is_not_beaten_by_another_that_holds_too(advisor: Advisor)
     for measures in (other.measures for other in others):
         cheaper = measures.cost is not None and measures.cost < 0.95 * mine.cost
         assert not (cheaper and measures.time is not None and measures.time < 0.95 * mine.time)
+
+
+def test_who_says_when_a_run_is_due_pays_for_no_earlier_end(advisor: Advisor) -> None:
+    """A plan that is clearly cheaper and in time at its slow end too takes the place of what guides name."""
+    tuning = {"task": "peft_finetuning", "peft_method": "qlora", "param_count_b": 13, "train_tokens_b": 0.002}
+    tuning |= {"model_family": "llm", "batch_size_per_gpu": 1, "deployment_site": "workstation"}
+    free = decided(advisor, tuning)
+    hours = 9 * high(answer_of(free), "hours")
+    due = decided(advisor, tuning, deadline_hours=hours)
+    first, answer = free.outcome.chosen, due.outcome.chosen
+    assert first is not None
+    assert answer is not None
+    assert answer.standing.in_time_for_less
+    assert high(answer.ranked.plan, "hours") <= hours
+    assert answer.measures.cost is not None
+    assert first.measures.cost is not None
+    assert answer.measures.cost < first.measures.cost

@@ -60,6 +60,7 @@ def chosen_of(judged: list[Judged], objective: Objective) -> list[Judged]:
     marks = [[entry.ranked.proven for entry in judged]]
     marks += [[bool(getattr(entry, name)) for entry in judged] for name in ("fallbacks", "card_bands", "count_bands")]
     marks.append([bool(entry.facts["plan.meets_with_room"]) for entry in judged])
+    marks.append([False for _ in judged])
     contenders = Contenders(
         traits_of([entry.ranked.plan for entry in judged]),
         MeasureColumns.of([entry.measures for entry in judged]),
