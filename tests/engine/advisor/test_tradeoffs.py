@@ -256,3 +256,12 @@ def test_less_work_for_the_same_plan_is_no_option(advisor: Advisor) -> None:
     answer = found.outcome.chosen
     assert answer is not None
     assert answer.ranked.plan.id not in {entry.plan.id for entry in of_kind(found.trade_offs(), "load")}
+
+
+def test_nobody_gives_something_up_to_pay_more(advisor: Advisor) -> None:
+    """A looser target lets in a card that guides name and that costs more; lower precision one that starts sooner."""
+    service = {"task": "inference", "model_name": "llama-3.1-70b", "concurrency": 30, "ttft_slo_ms": 2000}
+    found = decided(advisor, {**service, "tpot_slo_ms": 100, "deployment_site": "datacenter"}).trade_offs()
+    assert found
+    given_up = [entry for kind in ("precision", "target", "load") for entry in of_kind(found, kind)]
+    assert all(entry.cost_ratio is not None and entry.cost_ratio <= 1 for entry in given_up)
