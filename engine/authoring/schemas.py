@@ -24,7 +24,7 @@ from whichgpu.engine.catalogue import (
 from whichgpu.engine.core import CONSTANT_FILES, FrozenModel, Parameter, Policy, model_of
 from whichgpu.engine.plans import EconomicsConstants, PlanConstants
 from whichgpu.engine.rules import Code, FactDef, Vocabulary, rule_file_schema
-from whichgpu.engine.sizing import MemoryBands, SizingConstants, SpeedConstants
+from whichgpu.engine.sizing import BandFormulas, MemoryBands, SizingConstants, SpeedConstants
 
 
 Schema = dict[str, Any]
@@ -61,6 +61,7 @@ _WHOLE_FILES: dict[str, type[FrozenModel]] = {
     "launch": LaunchFile,
     "objectives": ObjectivesFile,
     "plans": PlanConstants,
+    "memory_band_formulas": BandFormulas,
     "memory_bands": MemoryBands,
     "policy": Policy,
     "price_feeds": PriceFeedsFile,

@@ -1,4 +1,5 @@
 from .band_constants import MemoryBands as MemoryBands
+from .band_formulas import BandFormulas as BandFormulas
 from .bands import fit_odds as fit_odds
 from .calculators import memory_calculators as memory_calculators
 from .composed import composed_spec as composed_spec

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from whichgpu.engine.sizing.band_formulas import band_formulas
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.generator_parts import columns_gb, decoded_bytes, decodes_wide, frames_at_once
 from whichgpu.engine.sizing.generator_sizes import (
@@ -78,10 +79,11 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
         PartColumn(ALLOCATOR, (weights + activations) * share, (share,)),
         PartColumn(CONTEXT, rows.context_gb, (rows.count,)),
     )
+    low_gb, high_gb = band_formulas().generators.ends(weights, activations, rows.context_gb)
     return MemoryColumns(
         per_gpu_gb=total_gb(parts),
-        low_gb=0.96 * weights + 0.2 * activations - _wide_text_gb(job, generator),
-        high_gb=weights * 1.1 + 1.5 * activations + rows.context_gb * 1.5 + _open_text_gb(job, generator),
+        low_gb=low_gb - _wide_text_gb(job, generator),
+        high_gb=high_gb + _open_text_gb(job, generator),
         allocated_gb=weights + activations,
         parts=parts,
         band_reason="slicing, tiling and the order of the steps change what is alive together",
@@ -128,4 +130,4 @@ def _open_text_gb(job: Job, generator: Generator) -> float:
     """What text encoders may take beyond the denoiser's narrow format: most are left in 16 bits, in GB."""
     narrow = sizing_constants().weights[job.weight_precision].body < 2.0
     open_ = narrow and job.text_encoder_precision is None and not job.cpu_offload and not job.encoders_cached
-    return 0.6 * generator.text_b if open_ else 0.0
+    return band_formulas().generators.text_high.value * generator.text_b if open_ else 0.0

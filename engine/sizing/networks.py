@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
+from whichgpu.engine.sizing.band_formulas import band_formulas
 from whichgpu.engine.sizing.composed import composed_network
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
@@ -53,10 +54,13 @@ def _inference(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
         PartColumn(ALLOCATOR, constants.allocator.one_gpu * tensors, (constants.allocator.one_gpu,)),
         PartColumn(CONTEXT, rows.context_gb, (rows.count,)),
     )
+    band = band_formulas().networks
+    low_gb, _ = band.ends(weights * min(1.0, stated_bytes / per), activation.gb, rows.context_gb)
+    _, high_gb = band.ends(weights * max(1.0, most / per), activation.gb, rows.context_gb)
     return MemoryColumns(
         per_gpu_gb=total_gb(parts),
-        low_gb=0.85 * weights * min(1.0, stated_bytes / per) + 0.3 * activation.gb,
-        high_gb=1.2 * weights * max(1.0, most / per) + 2.0 * activation.gb + 2.0 * rows.context_gb,
+        low_gb=low_gb,
+        high_gb=high_gb,
         allocated_gb=tensors,
         parts=parts,
         band_reason="feature maps and workspaces differ between networks of one size",
@@ -97,13 +101,14 @@ def _training(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
     parts.append(activation)
     parts += beside_maps(job, params_b, rows.batch)
     parts.append(step_part(workspace, overlap_gradients(job, params, released, activation.gb, rows, parts)))
-    # Where it is assumed that activations are recomputed, a sixteenth of what would be kept without is allowed for.
+    band = band_formulas().training
     plain = replace(job, checkpointing="none")
     unsure = job.family == "speech" and "gradient_checkpointing" in job.unstated
-    open_gb = 0.0625 * training_activation(plain, params_b, rows.batch).gb if unsure else 0.0
+    kept = training_activation(plain, params_b, rows.batch).gb if unsure else 0.0
     known = job.model is not None
-    # Of pictures only the long edge is known: those that a segmenter sees whole may be half as tall as wide.
+    # Of pictures that a segmenter sees whole only the long edge may be known.
     found = composed_network(job.model.name) if job.model is not None else None
     soft = activation.gb
-    less_gb = 0.5 * soft if found is not None and found.dense and not job.image_short_px else 0.0
+    less_gb = band.short_edge_low.value * soft if found is not None and found.dense and not job.image_short_px else 0.0
+    open_gb = band.kept_high_of_framework.value * kept
     return finished(job, parts, rows, known=known, soft=soft, open_gb=open_gb, less_gb=less_gb)

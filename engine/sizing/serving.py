@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
+from whichgpu.engine.sizing.band_formulas import band_formulas
 from whichgpu.engine.sizing.constants import EngineReserve, WeightFormat, sizing_constants
 from whichgpu.engine.sizing.encoders import passing_gb
 from whichgpu.engine.sizing.job import Job
@@ -238,30 +239,31 @@ def _band(
     version_stated: bool,
     ends_in_16_bits: Any,
 ) -> tuple[Any, Any, str]:
+    band = band_formulas().serving
     split = np.maximum(0.0, outside - reserve.outside_gib * GIB)
     if reserve.keeps_free:
         # An engine that is only assumed may be one that keeps nothing free.
         low_rest = kept[0] if engine_stated else 0.0
         high_rest = kept[1] + split
         if reserve.whole_prompts_to is not None:
-            low_rest, high_rest = low_rest + 0.7 * activation, high_rest + activation
+            low_rest, high_rest = low_rest + band.prompts_low.value * activation, high_rest + activation
     else:
         # Where the version is known, so is most of what a prompt takes.
-        low_rest = 0.6 * activation if version_stated else 0.0
-        high_rest = 1.05 * most + reserve.high_gib * GIB
+        low_rest = band.versioned_low.value * activation if version_stated else 0.0
+        high_rest = band.most_high.value * most + reserve.high_gib * GIB
     reason = "the engine's reserve varies by version, model family and settings"
     low_cache = cache
-    if not context_stated:  # A few words may be all that is asked.
-        low_cache, reason = 0.1 * cache, f"no context length is stated; {reason}"
+    if not context_stated:
+        low_cache, reason = band.context_open_low.value * cache, f"no context length is stated; {reason}"
     if shape.known:
-        # Checkpoints quantised to one format differ in scales and in what stays in 16 bits.
-        spread = (0.02 if shape.exact else 0.05) + (0.0 if bytes_per >= 2.0 else 0.04)
-        low = (weights - ends_in_16_bits) * (0.99 - spread) + low_cache + low_rest
-        high = weights * (1.01 + spread) + cache * 1.02 + high_rest
+        spread = band.loaded.value + (band.exact if shape.exact else band.architecture).value
+        spread += 0.0 if bytes_per >= 2.0 else band.quantised.value
+        low = (weights - ends_in_16_bits) * (1.0 - spread) + low_cache + low_rest
+        high = weights * (1.0 + spread) + cache * band.cache_high.value + high_rest
         return low, high, reason
     typical = sizing_constants().typical
-    low = weights * typical.low_factor + 0.5 * low_cache + low_rest
-    high = weights * typical.high_factor + 2.0 * cache + high_rest
+    low = weights * typical.low_factor + band.size_alone_cache_low.value * low_cache + low_rest
+    high = weights * typical.high_factor + band.size_alone_cache_high.value * cache + high_rest
     return low, high, "only the size is known: cache and reserve are those of a typical model of that size"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
+from whichgpu.engine.sizing.band_formulas import band_formulas
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layers import score_bytes_per_token
@@ -88,31 +89,30 @@ def _band(
     job: Job, parts: list[PartColumn], rows: Rows, tensors: Any, total: Any, soft: Any, *, known: bool
 ) -> tuple[Any, Any, str]:
     """From tensors alone, as allocators count, to the whole device; what is soft or left open widens both ends."""
-    low, high = 0.92 * tensors - 0.17 * soft, 1.07 * total + 0.08 * soft
+    band = band_formulas().training
+    ends = band.architecture if known else band.size_alone
+    low, high = ends.low * tensors - ends.low_soft * soft, ends.high * total + ends.high_soft * soft
     reasons = ["frameworks keep different activations and workspaces"]
     if not known:
-        low, high = 0.78 * tensors - 0.3 * soft, 1.25 * total
         reasons = ["only the size is known: activations are those of a typical model of that size"]
     elif job.kind == "qlora":
-        # Checkpoints quantised to one format differ in scales and in what stays in 16 bits.
-        high = high + 0.08 * total_gb(parts, FROZEN)
+        high = high + band.quantised_high.value * total_gb(parts, FROZEN)
         reasons.append("quantised checkpoints differ")
     if job.master_open:
-        # Without a 32-bit copy and with moments in 16 bits, states are half as large.
-        low = low - 0.46 * total_gb(parts, WEIGHTS, GRADIENTS, OPTIMIZER)
+        low = low - band.no_master_low.value * total_gb(parts, WEIGHTS, GRADIENTS, OPTIMIZER)
         reasons.append("whether weights have a 32-bit copy is not stated")
     if job.shape is not None:
         for less, more, reason in _left_open(job, job.shape, parts, rows, soft):
             low, high = low - less, high + more
             reasons.append(reason)
     elif "batch_size_per_gpu" in job.unstated:
-        low, high = low - 0.1 * soft, high + 0.5 * soft
+        low, high = low - band.batch_open.low * soft, high + band.batch_open.high * soft
         reasons.append("the micro-batch is not stated")
     if job.peft and not job.lora_rank_stated:
-        # From 8 to 64 are usual: most often half or twice what is assumed.
-        adapters = total_gb(parts, ADAPTERS)
-        low = low - (0.35 * adapters if job.lora_rank > 8 else 0.0)
-        high = high + adapters * max(0.0, min(1.0, 64.0 / job.lora_rank - 1.0))
+        # From 8 on ranks are usual: most often half or twice what is assumed.
+        adapters, most = total_gb(parts, ADAPTERS), band.largest_rank.value
+        low = low - (band.rank_low.value * adapters if job.lora_rank > 8 else 0.0)
+        high = high + adapters * max(0.0, min(1.0, most / job.lora_rank - 1.0))
         reasons.append("the adapter rank is not stated")
     return low, high, "; ".join(reasons)
 
@@ -122,26 +122,34 @@ def _left_open(
 ) -> Iterator[tuple[Any, Any, str]]:
     """What facts that are not stated may take from a transformer's low end and add to its high end, in GB, and why."""
     micro_batch, accumulation = in_pipeline(job, rows)
+    band = band_formulas().training
     if job.unstated & {"seq_len_tokens", "batch_size_per_gpu"}:
-        yield 0.2 * soft, 0.5 * soft, "sequence length or micro-batch is not stated"
+        yield (
+            band.lengths_open.low * soft,
+            band.lengths_open.high * soft,
+            "sequence length or micro-batch is not stated",
+        )
     if job.steps_open and not job.peft and job.optimizer == "adamw" and not job.cpu_offload:
         # One further copy of the parameters, beside what the backward pass has left.
         copy = total_gb(parts, WEIGHTS) * (2.0 if job.recipe == "mixed" else 1.0)
         more = np.where(rows.sharded("none"), np.maximum(0.0, copy - soft), 0.0)
         yield 0.0, more, "whether the optimiser steps over all parameters at once is not stated"
     if job.checkpointing == "full" and "gradient_checkpointing" in job.unstated:
-        # Without recomputation far more is kept: of that a sixteenth is allowed for, a third where no framework tells.
         plain = replace(job, checkpointing="none")
         kept = activations_gb(plain, shape, rows.tensor, rows.pipeline, micro_batch, accumulation)[0]
-        yield 0.0, kept * (0.0625 if job.framework else 0.33), "whether activations are recomputed is not stated"
+        share = band.kept_high_of_framework if job.framework else band.kept_high
+        yield 0.0, kept * share.value, "whether activations are recomputed is not stated"
     defaults = sizing_constants().training.frameworks.get(job.framework or "")
     light = defaults is not None and defaults.checkpointing_lora and job.kind == "lora" and job.checkpointing == "none"
     if light and "gradient_checkpointing" in job.unstated:
-        # A default which many a run of adapters departs from: of what is kept half is allowed for.
         anew = replace(job, checkpointing="full")
         kept = activations_gb(job, shape, rows.tensor, rows.pipeline, micro_batch, accumulation)[0]
         least = activations_gb(anew, shape, rows.tensor, rows.pipeline, micro_batch, accumulation)[0]
-        yield np.maximum(0.0, 0.5 * (kept - least)), 0.0, "whether activations are recomputed is not stated"
+        yield (
+            np.maximum(0.0, band.recomputed_low.value * (kept - least)),
+            0.0,
+            "whether activations are recomputed is not stated",
+        )
     fused = job.checkpointing == "selective" or (defaults is not None and defaults.fuses_attention)
     if job.flash_attention and "flash_attention" in job.open_facts and not fused:
         # Older code and some models' own holds the scores of the layer at work, which grow with the square of tokens.
@@ -149,11 +157,11 @@ def _left_open(
         yield 0.0, scores, "whether attention is fused is not stated"
     experts = _experts_open_gb(job, shape, rows)
     if experts is not None:
-        yield 0.0, 0.5 * experts, "whether experts are quantized too is not stated"
+        yield 0.0, band.experts_high.value * experts, "whether experts are quantized too is not stated"
     if job.loss_assumed or (job.release_open and job.chunked_loss):
         # A chunked loss is the framework's default, from which a run may depart, or that of its later releases.
         whole = logits_gb(replace(job, chunked_loss=False), shape, rows.tensor, micro_batch)
-        yield 0.0, 0.5 * whole, "whether the loss is fused is not stated"
+        yield 0.0, band.loss_high.value * whole, "whether the loss is fused is not stated"
 
 
 def _experts_open_gb(job: Job, shape: Shape, rows: Rows) -> Any:
