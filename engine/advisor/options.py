@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Loosening = Literal["more", "less"]
 Kind = Literal[
     "precision",
+    "technique",
     "offload",
     "spot",
     "place",
@@ -55,6 +56,7 @@ class TradeOffSettings(FrozenModel):
     steps: tuple[float, ...]  # ratios by which a limit is loosened, the smallest first
     serving_precisions: Mapping[str, Mapping[str, tuple[str, ...]]]  # fact -> value -> lower ones, mildest first
     training_precisions: Mapping[str, Mapping[str, tuple[str, ...]]]
+    techniques: Mapping[str, bool]  # ways to train the same in less memory, by fact
     targets: Mapping[str, Loosening]
     budgets: Mapping[str, Loosening]
     loads: Mapping[str, Loosening]
@@ -95,6 +97,7 @@ def options_of(
     """
     facts, vocabulary = outcome.intake.facts, context.vocabulary
     options = list(_precisions(facts, settings, vocabulary))
+    options += _techniques(facts, given, settings)
     options += _offloads(outcome, given, settings)
     if _may_be_interrupted(facts):
         options.append(Option("spot", "interruptible", (True,)))
@@ -115,6 +118,14 @@ def _precisions(facts: Facts, settings: TradeOffSettings, vocabulary: Vocabulary
         values = lower.get(str(facts.get(fact)), ()) if fact in vocabulary.facts else ()
         if values:
             yield Option("precision", fact, tuple(values))
+
+
+def _techniques(facts: Facts, given: Mapping[str, Value], settings: TradeOffSettings) -> Iterator[Option]:
+    """What takes less memory in training a language model and changes nothing that is learned, unless it is stated."""
+    if facts.get("training") is True and facts.get("model_family") == "llm":
+        for name, value in settings.techniques.items():
+            if name not in given and facts.get(name) != value:
+                yield Option("technique", name, (value,))
 
 
 def _offloads(outcome: Outcome, given: Mapping[str, Value], settings: TradeOffSettings) -> Iterator[Option]:

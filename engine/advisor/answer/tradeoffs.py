@@ -60,6 +60,7 @@ def trade_off_sentence(entry: TradeOff, outcome: Outcome, vocabulary: Vocabulary
 _DIGITS = 3  # of a speed that is computed; more would say that it is known better
 _AFTER = {
     "precision": "Test first whether the quality suffices.",
+    "technique": "It changes nothing that is learned; the training code has to do it.",
     "offload": "The system needs memory for what the cards do not hold.",
     "spot": "It can be taken away at any time.",
     "commitment": "Every hour of the term is paid for.",

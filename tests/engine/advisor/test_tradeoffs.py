@@ -241,6 +241,7 @@ def test_settings_name_facts_and_values_of_the_vocabulary(advisor: Advisor) -> N
             assert {*lower, *(value for values in lower.values() for value in values)} <= set(facts[fact].choices)
     limits = [*settings.targets, *settings.budgets, *settings.loads]
     assert {*limits, *settings.places, *settings.narrowing, *settings.cards, *settings.offloads} <= facts.keys()
+    assert settings.techniques.keys() <= facts.keys()
 
 
 def test_less_work_for_the_same_plan_is_no_option(advisor: Advisor) -> None:
@@ -265,3 +266,30 @@ def test_nobody_gives_something_up_to_pay_more(advisor: Advisor) -> None:
     assert found
     given_up = [entry for kind in ("precision", "target", "load") for entry in of_kind(found, kind)]
     assert all(entry.cost_ratio is not None and entry.cost_ratio <= 1 for entry in given_up)
+
+
+TIGHT = {
+    "task": "peft_finetuning",
+    "peft_method": "lora",
+    "model_name": "llama-3.1-8b",
+    "train_tokens_b": 0.05,
+    "gpus_owned": ["nvidia-rtx-4090:2"],
+}
+
+
+def test_a_loss_in_chunks_is_offered_where_it_lets_whole_copies_fit(advisor: Advisor) -> None:
+    (entry,) = of_kind(decided(advisor, TIGHT).trade_offs(), "technique")
+    assert (entry.fact, entry.value) == ("chunked_loss", True)
+    again = decided(advisor, {**TIGHT, "chunked_loss": True})
+    assert again.outcome.chosen is not None
+    assert again.outcome.chosen.ranked.plan.id == entry.plan.id
+
+
+@pytest.mark.parametrize("more", [{"chunked_loss": False}, {"chunked_loss": True}])
+def test_who_says_how_the_loss_is_computed_is_offered_no_other_way(advisor: Advisor, more: dict[str, Any]) -> None:
+    assert of_kind(decided(advisor, {**TIGHT, **more}).trade_offs(), "technique") == []
+
+
+def test_only_language_models_that_train_have_a_loss_in_chunks(advisor: Advisor) -> None:
+    pictures = {"task": "pretraining", "model_name": "resnet-50"}
+    assert "technique" not in {option.kind for facts in (SERVICE, pictures) for option in options(advisor, facts)}
