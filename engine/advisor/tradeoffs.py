@@ -21,8 +21,9 @@ from whichgpu.engine.plans import Plan, load_economics, usage_of
 from whichgpu.engine.rules import probing
 
 
-#: Options that give something up, which nobody does to pay more for another plan.
-_ASK_FOR_LESS = frozenset[Kind]({"precision", "target", "load"})
+#: Options that give something up, which nobody does to pay more for another plan. A lower precision is of use to who pays
+#: for speed alone.
+_ASK_FOR_LESS = frozenset[Kind]({"target", "load"})
 
 
 class TradeOff(Struct, frozen=True):
@@ -176,7 +177,8 @@ class _Search:
         if option.kind == "load" and best.ranked.plan.id == self.answer.ranked.plan.id:
             return None  # The same plan at the same price for less work is nothing to choose.
         entry = beside(option.kind, best, self.answer)
-        if option.kind in _ASK_FOR_LESS and objective.cost_exponent and (entry.cost_ratio or 0.0) > 1:
+        asks_for_less = option.kind in _ASK_FOR_LESS or (option.kind == "precision" and objective.cost_exponent)
+        if asks_for_less and (entry.cost_ratio or 0.0) > 1:
             return None
         if option.kind == "offload" and (entry.speed_ratio or 1.0) < self.settings.offload_least_speed:
             return None
