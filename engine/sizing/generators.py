@@ -20,7 +20,7 @@ from whichgpu.engine.sizing.generator_sizes import (
 )
 from whichgpu.engine.sizing.generator_training import generator_training
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
+from whichgpu.engine.sizing.model import Band, MemoryColumns, PartColumn, TermKind, total_gb
 from whichgpu.engine.sizing.rows import Rows, ceiling
 from whichgpu.engine.sizing.training_terms import ALLOCATOR, CONTEXT
 
@@ -78,13 +78,16 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
         PartColumn(ALLOCATOR, (weights + activations) * share, (share,)),
         PartColumn(CONTEXT, rows.context_gb, (rows.count,)),
     )
-    return MemoryColumns(
-        per_gpu_gb=total_gb(parts),
+    band = Band(
         low_gb=0.96 * weights + 0.2 * activations - _wide_text_gb(job, generator),
         high_gb=weights * 1.1 + 1.5 * activations + rows.context_gb * 1.5 + _open_text_gb(job, generator),
+        reason="slicing, tiling and the order of the steps change what is alive together",
+    )
+    return MemoryColumns(
+        per_gpu_gb=total_gb(parts),
+        find_band=lambda: band,
         allocated_gb=weights + activations,
         parts=parts,
-        band_reason="slicing, tiling and the order of the steps change what is alive together",
         method="architecture" if job.model is not None else "rule of thumb",
     )
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from whichgpu.engine.sizing.composed import composed_network
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
+from whichgpu.engine.sizing.model import Band, MemoryColumns, PartColumn, TermKind, total_gb
 from whichgpu.engine.sizing.network_maps import SHARE, feature_maps, training_activation
 from whichgpu.engine.sizing.network_scores import beside_maps
 from whichgpu.engine.sizing.rows import Floats, Ints, Rows, ceiling
@@ -53,13 +53,16 @@ def _inference(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
         PartColumn(ALLOCATOR, constants.allocator.one_gpu * tensors, (constants.allocator.one_gpu,)),
         PartColumn(CONTEXT, rows.context_gb, (rows.count,)),
     )
-    return MemoryColumns(
-        per_gpu_gb=total_gb(parts),
+    band = Band(
         low_gb=0.85 * weights * min(1.0, stated_bytes / per) + 0.3 * activation.gb,
         high_gb=1.2 * weights * max(1.0, most / per) + 2.0 * activation.gb + 2.0 * rows.context_gb,
+        reason="feature maps and workspaces differ between networks of one size",
+    )
+    return MemoryColumns(
+        per_gpu_gb=total_gb(parts),
+        find_band=lambda: band,
         allocated_gb=tensors,
         parts=parts,
-        band_reason="feature maps and workspaces differ between networks of one size",
         method="architecture" if job.model is not None else "rule of thumb",
     )
 
