@@ -21,8 +21,8 @@ from whichgpu.engine.plans import Plan, load_economics, usage_of
 from whichgpu.engine.rules import probing
 
 
-#: Options that give something up, which nobody does to pay more for another plan. A lower precision may be of use to who
-#: asks for speed alone.
+#: Options that give something up, which nobody does to pay more for another plan. Lower precision may be worth it to
+#: those who ask for speed alone.
 _ASK_FOR_LESS = frozenset[Kind]({"target", "load"})
 
 

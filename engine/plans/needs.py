@@ -52,7 +52,7 @@ class Needs:
     def __init__(self, job: Job, gpus: GpuTable, *, margin: bool = True) -> None:
         self._job = job
         self._margin = margin
-        self._bases = [own_column(job, gpus, tensor)[0] for tensor in _SPLITS]
+        self._gpus, self._own = gpus, _own_parts(job, gpus)
         self._card = tuple(column[0] for column in card_columns(gpus))
         self._manner = manner_of(job)
         self._probes = _PROBES if job.training else _PROBES_OF_SERVING
@@ -66,8 +66,8 @@ class Needs:
     def limits_gb(self, gpus: GpuTable) -> Floats:
         """What the reference GPU would have to offer to be worth each of these; NaN where its memory is not known."""
         # What a card saves beside the reference depends on how a layer is split: the least is taken.
-        each = [own_column(self._job, gpus, tensor) - base for tensor, base in zip(_SPLITS, self._bases, strict=True)]
-        more: Any = np.maximum(*each)
+        own = self._own if gpus is self._gpus else _own_parts(self._job, gpus)
+        more: Any = np.maximum(*(part - base[0] for part, base in zip(own, self._own, strict=True)))
         if self._job.shape is not None and not self._job.training:
             more = np.where(more < 0, more * PIPELINE_SHARE, more)  # What a small card saves is less in a pipeline.
         safety = self._safety_of_context()
@@ -152,6 +152,11 @@ class Needs:
         if self._safety is None:
             self.raised_gb(columns_of([Layout()]), batch_of(self._job))
         return self._safety or 1.0
+
+
+def _own_parts(job: Job, gpus: GpuTable) -> list[Floats]:
+    """What depends on the card of each GPU, for the fewest and the most ranks of a layer."""
+    return [own_column(job, gpus, tensor) for tensor in _SPLITS]
 
 
 def safety_of(job: Job, method: str, *, margin: bool = True) -> float:

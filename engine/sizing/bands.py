@@ -9,6 +9,7 @@ rows.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from msgspec.structs import replace
 from whichgpu.engine.core import made
 from whichgpu.engine.sizing.band_constants import memory_bands
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.model import MemoryColumns, MemoryEstimate
+from whichgpu.engine.sizing.model import Band, MemoryColumns, MemoryEstimate
 from whichgpu.engine.sizing.rows import Floats
 
 
@@ -39,6 +40,10 @@ def group_of_band(job: Job) -> str:
 
 def banded(job: Job, found: MemoryColumns) -> MemoryColumns:
     """The estimate with its band stretched as published runs ask for."""
+    return replace(found, find_band=partial(_stretched, job, found))
+
+
+def _stretched(job: Job, found: MemoryColumns) -> Band:
     bands = memory_bands()
     group = group_of_band(job)
     stretch = bands.groups[group]
@@ -46,7 +51,7 @@ def banded(job: Job, found: MemoryColumns) -> MemoryColumns:
     total = found.per_gpu_gb
     low = np.clip(found.low_gb / total, _LEAST, 1.0) ** stretch.low / widened
     high = np.maximum(found.high_gb / total, 1.0) ** stretch.high * made("exp", stretch.margin) * widened
-    return replace(found, low_gb=total * np.maximum(low, _LEAST), high_gb=total * high)
+    return Band(total * np.maximum(low, _LEAST), total * high, found.band_reason)
 
 
 def fit_odds(memory: MemoryColumns | MemoryEstimate, available: Any) -> Floats:

@@ -21,7 +21,7 @@ from whichgpu.engine.sizing.generator_sizes import (
 )
 from whichgpu.engine.sizing.generator_training import generator_training
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
+from whichgpu.engine.sizing.model import Band, MemoryColumns, PartColumn, TermKind, total_gb
 from whichgpu.engine.sizing.rows import Rows, ceiling
 from whichgpu.engine.sizing.training_terms import ALLOCATOR, CONTEXT
 
@@ -80,13 +80,16 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
         PartColumn(CONTEXT, rows.context_gb, (rows.count,)),
     )
     low_gb, high_gb = band_formulas().generators.ends(weights, activations, rows.context_gb)
-    return MemoryColumns(
-        per_gpu_gb=total_gb(parts),
+    band = Band(
         low_gb=low_gb - _wide_text_gb(job, generator),
         high_gb=high_gb + _open_text_gb(job, generator),
+        reason="slicing, tiling and the order of the steps change what is alive together",
+    )
+    return MemoryColumns(
+        per_gpu_gb=total_gb(parts),
+        find_band=lambda: band,
         allocated_gb=weights + activations,
         parts=parts,
-        band_reason="slicing, tiling and the order of the steps change what is alive together",
         method="architecture" if job.model is not None else "rule of thumb",
     )
 

@@ -12,7 +12,7 @@ from whichgpu.engine.sizing.generators import generator_memory
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layout import Layout
-from whichgpu.engine.sizing.model import MemoryColumns, MemoryEstimate, PartColumn, TermKind
+from whichgpu.engine.sizing.model import Band, MemoryColumns, MemoryEstimate, PartColumn, TermKind
 from whichgpu.engine.sizing.networks import network_memory
 from whichgpu.engine.sizing.rows import Bools, Floats, Rows, rows_of
 from whichgpu.engine.sizing.serving import granted_gb, serving_memory
@@ -90,7 +90,9 @@ def own_column(job: Job, gpus: GpuTable, tensor: int = 1) -> Floats:
         return _loaded_gb(job, context)
     if not reserve_of(job.engine, job.engine_version).keeps_free:
         return np.zeros(len(small))
-    own: Floats = kept_free_gb(job, job.shape, rows_of([Layout(tensor=tensor)] * len(small), 1, small_card=small))
+    one = np.ones_like(small, np.int64)
+    rows = Rows(tensor * one, one, one, np.zeros_like(one), one, np.zeros(len(one)), small)
+    own: Floats = kept_free_gb(job, job.shape, rows)
     return own
 
 
@@ -130,12 +132,15 @@ def _stated(job: Job, rows: Rows) -> MemoryColumns | None:
     if job.training:
         splits = splits * shards(rows)[0]
     value = job.stated_gb / splits
-    return MemoryColumns(
-        per_gpu_gb=value,
+    band = Band(
         low_gb=value,
         high_gb=np.maximum(value, (job.stated_high_gb or job.stated_gb) / splits),
+        reason="as stated" if job.stated_high_gb is None else "the band that the guides name",
+    )
+    return MemoryColumns(
+        per_gpu_gb=value,
+        find_band=lambda: band,
         allocated_gb=value,
         parts=(PartColumn(_STATED, value, (job.stated_gb, splits)),),
-        band_reason="as stated" if job.stated_high_gb is None else "the band that the guides name",
         method="stated" if job.stated_high_gb is None else "rule of thumb",
     )

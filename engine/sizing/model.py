@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import msgspec
@@ -50,16 +51,47 @@ def total_gb(parts: Iterable[PartColumn], *kinds: TermKind) -> Any:
     return sum(part.gb for part in parts if not kinds or part.kind in kinds)
 
 
-class MemoryColumns(Struct, frozen=True):
-    """Device memory at peak on the fullest GPU for each row, in decimal GB, with a band and its reason."""
+class Band(NamedTuple):
+    """How far the memory of each row may lie from its estimate, in decimal GB, and why."""
+
+    low_gb: Any
+    high_gb: Any
+    reason: str
+
+
+class MemoryColumns(Struct, frozen=True, dict=True):
+    """Device memory at peak on the fullest GPU for each row, in decimal GB, with a band and its reason.
+
+    The band is computed when it is first asked for: a search for what fits tries many splits and asks for none.
+    """
 
     per_gpu_gb: Floats
-    low_gb: Floats
-    high_gb: Floats
     allocated_gb: Floats  # tensors only: without context and fragmentation
     parts: tuple[PartColumn, ...]  # their values sum to per_gpu_gb
-    band_reason: str
     method: str  # "architecture", "rule of thumb" or "stated"
+    find_band: Callable[[], Band]
+
+    @cached_property
+    def band(self) -> Band:
+        """The band of each row."""
+        return self.find_band()
+
+    @property
+    def low_gb(self) -> Floats:
+        """The lower end of the band."""
+        low: Floats = self.band.low_gb
+        return low
+
+    @property
+    def high_gb(self) -> Floats:
+        """The upper end of the band."""
+        high: Floats = self.band.high_gb
+        return high
+
+    @property
+    def band_reason(self) -> str:
+        """Where the band comes from."""
+        return self.band.reason
 
     def row(self, at: int) -> MemoryEstimate:
         """The estimate of one row."""

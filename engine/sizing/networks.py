@@ -11,7 +11,7 @@ from whichgpu.engine.sizing.band_formulas import band_formulas
 from whichgpu.engine.sizing.composed import composed_network
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
+from whichgpu.engine.sizing.model import Band, MemoryColumns, PartColumn, TermKind, total_gb
 from whichgpu.engine.sizing.network_maps import SHARE, feature_maps, training_activation
 from whichgpu.engine.sizing.network_scores import beside_maps
 from whichgpu.engine.sizing.rows import Floats, Ints, Rows, ceiling
@@ -54,16 +54,15 @@ def _inference(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
         PartColumn(ALLOCATOR, constants.allocator.one_gpu * tensors, (constants.allocator.one_gpu,)),
         PartColumn(CONTEXT, rows.context_gb, (rows.count,)),
     )
-    band = band_formulas().networks
-    low_gb, _ = band.ends(weights * min(1.0, stated_bytes / per), activation.gb, rows.context_gb)
-    _, high_gb = band.ends(weights * max(1.0, most / per), activation.gb, rows.context_gb)
+    shares = band_formulas().networks
+    low_gb, _ = shares.ends(weights * min(1.0, stated_bytes / per), activation.gb, rows.context_gb)
+    _, high_gb = shares.ends(weights * max(1.0, most / per), activation.gb, rows.context_gb)
+    band = Band(low_gb, high_gb, "feature maps and workspaces differ between networks of one size")
     return MemoryColumns(
         per_gpu_gb=total_gb(parts),
-        low_gb=low_gb,
-        high_gb=high_gb,
+        find_band=lambda: band,
         allocated_gb=tensors,
         parts=parts,
-        band_reason="feature maps and workspaces differ between networks of one size",
         method="architecture" if job.model is not None else "rule of thumb",
     )
 

@@ -11,7 +11,7 @@ from whichgpu.engine.sizing.band_formulas import band_formulas
 from whichgpu.engine.sizing.constants import EngineReserve, WeightFormat, sizing_constants
 from whichgpu.engine.sizing.encoders import passing_gb
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind, total_gb
+from whichgpu.engine.sizing.model import Band, MemoryColumns, PartColumn, TermKind, total_gb
 from whichgpu.engine.sizing.rows import Rows, ceiling
 from whichgpu.engine.sizing.serving_plain import (
     cache_twice,
@@ -116,28 +116,30 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
     if reserve.graphs_gib:
         parts.append(PartColumn(_GRAPHS, reserve.graphs_gib * GIB + np.zeros(len(tensor)), (job.engine,)))
     total = total_gb(parts)
-    low, high, reason = _band(
-        shape,
-        reserve,
-        kept=kept_ends(job, shape, rows, reserve),
-        bytes_per=weight.body,
-        weights=weights,
-        cache=cache,
-        activation=activation,
-        most=np.maximum(activation + may_be, sequences * prompt_logits_left_open_gb(job, shape) / tensor),
-        outside=outside,
-        context_stated="context_tokens" not in job.unstated,
-        engine_stated=job.engine_stated,
-        version_stated=job.engine_version is not None,
-        ends_in_16_bits=_ends_in_16_bits(job, shape, weight, rows),
-    )
+
+    def band() -> Band:
+        low, high, reason = _band(
+            shape,
+            reserve,
+            kept=kept_ends(job, shape, rows, reserve),
+            bytes_per=weight.body,
+            weights=weights,
+            cache=cache,
+            activation=activation,
+            most=np.maximum(activation + may_be, sequences * prompt_logits_left_open_gb(job, shape) / tensor),
+            outside=outside,
+            context_stated="context_tokens" not in job.unstated,
+            engine_stated=job.engine_stated,
+            version_stated=job.engine_version is not None,
+            ends_in_16_bits=_ends_in_16_bits(job, shape, weight, rows),
+        )
+        return Band(np.minimum(low, total), np.maximum(high, total), reason)
+
     return MemoryColumns(
         per_gpu_gb=total,
-        low_gb=np.minimum(low, total),
-        high_gb=np.maximum(high, total),
+        find_band=band,
         allocated_gb=weights + cache + activation,
         parts=tuple(parts),
-        band_reason=reason,
         method="architecture" if shape.known else "rule of thumb",
     )
 

@@ -13,7 +13,7 @@ from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layers import score_bytes_per_token
 from whichgpu.engine.sizing.learning import activations_gb, in_pipeline, logits_gb
-from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, total_gb
+from whichgpu.engine.sizing.model import Band, MemoryColumns, PartColumn, total_gb
 from whichgpu.engine.sizing.rows import Rows
 from whichgpu.engine.sizing.serving_reserve import GIB
 from whichgpu.engine.sizing.shape import Shape
@@ -61,8 +61,6 @@ def finished(
     collectives = np.where(count > 1, constants.collectives_gib.value * GIB, 0.0)
     outside = rows.context_gb + collectives
     whole = tensors * (1.0 + share) + outside
-    low, high, reason = _band(job, parts, rows, tensors, whole, soft, known=known)
-    low, high = low - less_gb, high + open_gb
     # A block that is held but not in use goes back where a card comes to its end (CUDACachingAllocator.cpp, which
     # releases cached segments and tries again where it can have no further one).
     spare = np.fmin(apart, np.fmax(0.0, whole + _SEGMENT_GB - rows.usable_gb) / (1.0 + share))
@@ -71,16 +69,20 @@ def finished(
     parts.append(PartColumn(ALLOCATOR, (tensors - spare) * share, (share,)))
     parts.append(PartColumn(CONTEXT, outside, (count,)))
     total = total_gb(parts)
-    if fragmentation is not None:
-        high = high + constants.training.fragmentation_most.value * soft
-        reason += "; batches of varying length fragment memory"
+
+    def band() -> Band:
+        low, high, reason = _band(job, parts, rows, tensors, whole, soft, known=known)
+        low, high = low - less_gb, high + open_gb
+        if fragmentation is not None:
+            high = high + constants.training.fragmentation_most.value * soft
+            reason += "; batches of varying length fragment memory"
+        return Band(np.maximum(0.0, np.minimum(low, total)), np.maximum(high, total), reason)
+
     return MemoryColumns(
         per_gpu_gb=total,
-        low_gb=np.maximum(0.0, np.minimum(low, total)),
-        high_gb=np.maximum(high, total),
+        find_band=band,
         allocated_gb=tensors - apart,
         parts=tuple(parts),
-        band_reason=reason,
         method="architecture" if known else "rule of thumb",
     )
 

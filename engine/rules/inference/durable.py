@@ -44,7 +44,7 @@ class Seen(Struct, frozen=True):
     """What is to be fired: some rows of an evaluation, which supplies what the C engine cannot test itself."""
 
     evaluation: Evaluation
-    rows: Sequence[int]
+    rows: Codes
     facts: Sequence[Facts] | None = None  # each row's own, where they are at hand
 
     @property
@@ -52,11 +52,16 @@ class Seen(Struct, frozen=True):
         """Each row's own facts."""
         return self.evaluation.own_facts(self.rows) if self.facts is None else self.facts
 
-    def numbered(self, name: str, places: Sequence[int]) -> tuple[Sequence[int], Sequence[Value | None]]:
-        """One fact of the rows in some places: the number of its value in each, and the values; None for unknown."""
+    def take(self, places: Sequence[int]) -> Seen:
+        """Those in some places."""
+        facts = None if self.facts is None else [self.facts[place] for place in places]
+        return Seen(self.evaluation, self.rows[list(places)], facts)
+
+    def numbered(self, name: str) -> tuple[Sequence[int], Sequence[Value | None]]:
+        """One fact of the rows: the number of its value in each, and the values; None for unknown."""
         if self.facts is None:
-            return self.evaluation.numbered(name, [self.rows[place] for place in places])
-        return range(len(places)), [self.facts[place].get(name) for place in places]
+            return self.evaluation.numbered(name, self.rows)
+        return range(len(self.facts)), [facts.get(name) for facts in self.facts]
 
 
 class _Beside(Struct, frozen=True):
@@ -68,7 +73,7 @@ class _Beside(Struct, frozen=True):
     which: Codes  # the row of each fact set
 
 
-def _beside(seen: Seen, indexes: Sequence[int]) -> _Beside | None:
+def _beside(seen: Seen) -> _Beside | None:
     """The table that fact sets share, if they do."""
     evaluation = seen.evaluation
     if seen.facts is not None or not isinstance(evaluation, TableEvaluation):
@@ -76,8 +81,7 @@ def _beside(seen: Seen, indexes: Sequence[int]) -> _Beside | None:
     table, whole = evaluation.table, evaluation.table.shared
     if whole is None:
         return None
-    rows = np.array([seen.rows[index] for index in indexes], np.intp)
-    return _Beside(evaluation, whole, frozenset(whole.names - table.names), table.which[rows])
+    return _Beside(evaluation, whole, frozenset(whole.names - table.names), table.which[seen.rows])
 
 
 class DurableMatcher:
@@ -102,10 +106,10 @@ class DurableMatcher:
             always, guards = self._fire_common(seen.evaluation, native=True)
         except Unencodable:
             always, guards = self._fire_common(seen.evaluation, native=False)
-        matched: list[set[str]] = [set(always) for _ in seen.rows]
-        odd = self._fire_local(seen, range(len(seen.rows)), guards, matched, native=True)
+        matched: list[set[str]] = [set(always) for _ in range(len(seen.rows))]
+        odd = self._fire_local(seen, guards, matched, native=True)
         if odd:
-            self._fire_local(seen, odd, guards, matched, native=False)
+            self._fire_local(seen.take(odd), guards, [matched[place] for place in odd], native=False)
         return [frozenset(rules) for rules in matched]
 
     def rulesets(self) -> list[Ruleset]:
@@ -175,14 +179,12 @@ class DurableMatcher:
             ]
         )
 
-    def _fire_local(
-        self, seen: Seen, indexes: Sequence[int], guards: frozenset[int], matched: list[set[str]], *, native: bool
-    ) -> list[int]:
-        """Fire the rules that read a set's own facts. Returns the sets that cannot be encoded for native tests."""
+    def _fire_local(self, seen: Seen, guards: frozenset[int], matched: list[set[str]], *, native: bool) -> list[int]:
+        """Fire the rules that read a set's own facts. Returns the places that cannot be encoded for native tests."""
         form = self._form(native=native)
         odd: set[int] = set()
         found: list[tuple[str, Sequence[int]]] = []
-        texts, beside = _Texts(), _beside(seen, indexes)
+        texts, beside = _Texts(), _beside(seen)
         for loaded in form.local:
             buckets = loaded.behind(guards)
             if not buckets:
@@ -191,14 +193,15 @@ class DurableMatcher:
                 if beside is not None:
                     buckets, kept = self._known(loaded, buckets, beside)
                     found += kept
-                found += loaded.fire(self._inputs(buckets, seen, indexes, odd, texts))
+                found += loaded.fire(self._inputs(buckets, seen, odd, texts))
             except Unencodable:
-                return [*indexes]
+                return [*range(len(matched))]
         for name, where in found:
-            for position in where:
-                if position not in odd:
-                    matched[indexes[position]].add(form.rule_of[name])
-        return [indexes[position] for position in sorted(odd)]
+            rule = form.rule_of[name]
+            for place in where:
+                if place not in odd:
+                    matched[place].add(rule)
+        return sorted(odd)
 
     def _known(
         self, loaded: Loaded, buckets: Iterable[Bucket], beside: _Beside
@@ -222,8 +225,8 @@ class DurableMatcher:
 
     def _fire_whole(self, loaded: Loaded, bucket: Bucket, evaluation: TableEvaluation) -> dict[str, Rows]:
         """On which rows of a whole table the units of a bucket fire."""
-        every, odd = range(evaluation.size), set[int]()
-        inputs = self._inputs([bucket], Seen(evaluation, every), every, odd, _Texts())
+        odd = set[int]()
+        inputs = self._inputs([bucket], Seen(evaluation, np.arange(evaluation.size)), odd, _Texts())
         if odd:
             raise Unencodable
         fired: dict[str, Rows] = {}
@@ -231,15 +234,12 @@ class DurableMatcher:
             fired.setdefault(name, np.zeros(evaluation.size, np.bool_))[where] = True
         return fired
 
-    def _inputs(
-        self, buckets: Iterable[Bucket], seen: Seen, indexes: Sequence[int], odd: set[int], texts: _Texts
-    ) -> list[BucketInput]:
+    def _inputs(self, buckets: Iterable[Bucket], seen: Seen, odd: set[int], texts: _Texts) -> list[BucketInput]:
         """What buckets are given of fact sets; to ``odd`` are added those that cannot be encoded.
 
         Args:
             buckets: whose guards have fired.
             seen: the fact sets.
-            indexes: which of them.
             odd: gets those that cannot be encoded.
             texts: of these sets, made for other buckets before.
 
@@ -253,31 +253,30 @@ class DurableMatcher:
             if bucket.own not in rests:
                 for each in bucket.local:
                     if each.key not in columns:
-                        columns[each.key] = self._column(each, seen, indexes, odd)
+                        columns[each.key] = self._column(each, seen, odd)
                 for part, key in bucket.conditions:
                     if key not in columns:
-                        columns[key] = _condition_column(key, part, seen, indexes)
-                rests[bucket.own] = _joined([columns[key] for key in bucket.own], len(indexes))
+                        columns[key] = _condition_column(key, part, seen)
+                rests[bucket.own] = _joined([columns[key] for key in bucket.own], len(seen.rows))
             inputs.append(BucketInput(bucket.number, head, rests[bucket.own]))
         return inputs
 
-    def _column(self, each: Field, seen: Seen, indexes: Sequence[int], odd: set[int]) -> list[str]:
+    def _column(self, each: Field, seen: Seen, odd: set[int]) -> list[str]:
         """One field of every fact, ready to be joined; empty where the fact is unknown."""
-        codes, values = seen.numbered(each.fact, indexes)
+        codes, values = seen.numbered(each.fact)
         key, known = each.key, self._texts[each.kind]
-        met: Iterable[int] = range(len(values)) if isinstance(codes, range) else set(codes)
         try:
-            texts = {code: "" if (value := values[code]) is None else key + known[value] for code in met}
+            texts = ["" if value is None else key + known[value] for value in values]
         except Unencodable:
-            texts, unencodable = {}, set[int]()
-            for code in met:
+            texts, unencodable = [], set[int]()
+            for code, value in enumerate(values):
                 try:
-                    texts[code] = "" if (value := values[code]) is None else key + known[value]
+                    texts.append("" if value is None else key + known[value])
                 except Unencodable:
-                    texts[code] = ""
+                    texts.append("")
                     unencodable.add(code)
-            odd.update(position for position, code in enumerate(codes) if code in unencodable)
-        return list(texts.values()) if isinstance(codes, range) else [texts[code] for code in codes]
+            odd.update(place for place, code in enumerate(codes) if code in unencodable)
+        return texts if isinstance(codes, range) else [texts[code] for code in codes]
 
 
 def _gates(units: dict[str, tuple[int, ...]], parts: Sequence[Part]) -> dict[str, int]:
@@ -297,6 +296,5 @@ def _joined(columns: list[list[str]], size: int) -> Rest:
     return Rest(every, [*dict.fromkeys(every)])
 
 
-def _condition_column(key: str, part: int, seen: Seen, indexes: Sequence[int]) -> list[str]:
-    holds = seen.evaluation.holds(part, [seen.rows[index] for index in indexes])
-    return [f"{key}1" if held else "" for held in holds]
+def _condition_column(key: str, part: int, seen: Seen) -> list[str]:
+    return [f"{key}1" if held else "" for held in seen.evaluation.holds(part, seen.rows)]

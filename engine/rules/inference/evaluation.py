@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
-from whichgpu.engine.core import Facts, Value
+from whichgpu.engine.core import Codes, Facts, Value
 from whichgpu.engine.rules.inference.evaluator import Branch, Evaluator
 from whichgpu.engine.rules.inference.parts import Part
 from whichgpu.engine.rules.rulebook.model import Rule, Verdict
@@ -40,11 +40,11 @@ class Evaluation(ABC):
         """All facts of a row, the shared ones included."""
 
     @abstractmethod
-    def numbered(self, name: str, rows: Sequence[int]) -> tuple[Sequence[int], Sequence[Value | None]]:
+    def numbered(self, name: str, rows: Codes) -> tuple[Sequence[int], Sequence[Value | None]]:
         """One fact of rows: the number of its value in each, and the values; None for unknown."""
 
     @abstractmethod
-    def own_facts(self, rows: Sequence[int]) -> Sequence[Facts]:
+    def own_facts(self, rows: Codes) -> Sequence[Facts]:
         """What the conditions read of rows alone."""
 
     @abstractmethod
@@ -75,9 +75,9 @@ class Evaluation(ABC):
         """The truth of a part on a row."""
         return self._local(part, row) if self.parts[part].local else self.common(part)
 
-    def holds(self, part: int, rows: Sequence[int]) -> list[bool]:
+    def holds(self, part: int, rows: Codes) -> list[bool]:
         """On which of some rows a local part holds."""
-        return [self._local(part, row) is True for row in rows]
+        return [self._local(part, row) is True for row in rows.tolist()]
 
     def outcome(self, rule: str, row: int = 0) -> bool | None:
         """True: all conditions hold. False: one does not. None: undecided for want of a fact."""
@@ -173,11 +173,11 @@ class CaseEvaluation(Evaluation):
         """The facts of the case."""
         return self._facts
 
-    def numbered(self, name: str, rows: Sequence[int]) -> tuple[Sequence[int], Sequence[Value | None]]:
+    def numbered(self, name: str, rows: Codes) -> tuple[Sequence[int], Sequence[Value | None]]:
         """One fact of the case."""
         return [0] * len(rows), [self._facts.get(name)]
 
-    def own_facts(self, rows: Sequence[int]) -> Sequence[Facts]:
+    def own_facts(self, rows: Codes) -> Sequence[Facts]:
         """The facts of the case."""
         return [self._facts for _ in rows]
 

@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from functools import cached_property
 from typing import Literal, Protocol
 
+import numpy as np
 from msgspec import Struct
 
 from whichgpu.engine.core import Facts, FactTable, InternalError, column_of
@@ -140,7 +141,7 @@ def confirm(
         return "generated"
     if not level.rules or len(rows) == 0:
         return "durable"
-    seen = Seen(evaluation, rows, fact_sets)
+    seen = Seen(evaluation, np.array(rows, np.intp), fact_sets)
     try:
         found = _differences(level, seen, engine.match(seen), names)
     except InternalError as error:
@@ -153,7 +154,7 @@ def _differences(
     level: Level, seen: Seen, matches: list[frozenset[str]], names: Sequence[str] | None
 ) -> list[Difference]:
     """Each rule that the engines differ on, on which fact set, and the facts that its conditions read."""
-    expected = [seen.evaluation.matches[row] for row in seen.rows]
+    expected = [seen.evaluation.matches[row] for row in seen.rows.tolist()]
     if matches == expected:
         return []
     if len(matches) != len(expected):

@@ -70,16 +70,16 @@ class TableEvaluation(Evaluation):
         """All facts of a row, the shared ones included."""
         return {**self.shared, **self.table.row(row)}
 
-    def numbered(self, name: str, rows: Sequence[int]) -> tuple[Sequence[int], Sequence[Value | None]]:
+    def numbered(self, name: str, rows: Codes) -> tuple[Sequence[int], Sequence[Value | None]]:
         """One fact of rows: the number of its value in each, and the values; None for unknown."""
         column = self.table.column(name)
         if isinstance(column, WordColumn):
             return column.codes[rows].tolist(), (*column.words, None)  # Which -1 points to.
-        return range(len(rows)), [None] * len(rows) if column is None else column.values_at(np.array(rows, np.intp))
+        return range(len(rows)), [None] * len(rows) if column is None else column.values_at(rows)
 
-    def own_facts(self, rows: Sequence[int]) -> Sequence[Facts]:
+    def own_facts(self, rows: Codes) -> Sequence[Facts]:
         """What the conditions read of rows alone."""
-        return self.table.fact_sets(np.array(rows, np.intp), self._evaluator.local_reads)
+        return self.table.fact_sets(rows, self._evaluator.local_reads)
 
     def column(self, part: int) -> TruthColumn:
         """The truth of a local part on each row."""
@@ -89,7 +89,7 @@ class TableEvaluation(Evaluation):
                 self._columns[part] = self._where(part).view(np.int8) - fails.view(np.int8)
         return self._columns[part]
 
-    def holds(self, part: int, rows: Sequence[int]) -> list[bool]:
+    def holds(self, part: int, rows: Codes) -> list[bool]:
         """On which of some rows a local part holds."""
         with np.errstate(all="ignore"):
             held: list[bool] = self._where(part)[rows].tolist()

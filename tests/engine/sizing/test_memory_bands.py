@@ -11,7 +11,7 @@ from whichgpu.engine.core import locate
 from whichgpu.engine.sizing import Layout, estimate_memory, fit_odds, job_from_facts
 from whichgpu.engine.sizing.band_constants import memory_bands
 from whichgpu.engine.sizing.bands import banded
-from whichgpu.engine.sizing.model import MemoryColumns
+from whichgpu.engine.sizing.model import Band, MemoryColumns
 
 
 KNOWLEDGE = load_knowledge(locate("knowledge"))
@@ -81,14 +81,15 @@ def test_odds_are_even_at_the_estimate_and_promised_at_the_ends():
 
 def test_a_margin_moves_the_upper_end_and_nothing_else():
     job = job_from_facts(STATED, MODEL)
-    plain = MemoryColumns(*(np.array([gb]) for gb in (10.0, 8.0, 12.0, 9.0)), (), "", "architecture")
+    low, value, allocated, high = (np.array([gb]) for gb in (8.0, 10.0, 9.0, 12.0))
+    plain = MemoryColumns(value, allocated, (), "architecture", lambda: Band(low, high, ""))
     bands = memory_bands()
     group = bands.groups["lora"]
     moved = replace(bands, groups={**bands.groups, "lora": replace(group, margin=group.margin + 0.2)})
     with pytest.MonkeyPatch.context() as patch:
-        before = banded(job, plain)
+        before = banded(job, plain).band
         patch.setattr("whichgpu.engine.sizing.bands.memory_bands", lambda: moved)
-        after = banded(job, plain)
+        after = banded(job, plain).band
     assert after.high_gb == pytest.approx(before.high_gb * np.exp(0.2))
     assert after.low_gb == pytest.approx(before.low_gb)
 

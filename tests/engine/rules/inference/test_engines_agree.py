@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, event, given, settings, strategies as st
 
@@ -30,7 +31,7 @@ def test_small_rulebooks(generator, oracle, dice, rules, sets, odd):
     fact_sets = [made.values(("plan.", "gpu."), missing=dice.choice([0.0, 0.2, 0.7])) for _ in range(sets)]
     level = Level(rulebook)
     evaluation = level.evaluate(shared, fact_sets)
-    matches = level.durable().match(Seen(evaluation, range(sets), fact_sets))
+    matches = level.durable().match(Seen(evaluation, np.arange(sets), fact_sets))
     assert matches == oracle.matches(rulebook, fact_sets, shared)
     assert matches == evaluation.matches
     assert matches == [level.evaluate(shared, [facts]).matches[0] for facts in fact_sets]
