@@ -113,6 +113,13 @@ def test_named_cards_are_tried_without(advisor: Advisor) -> None:
     assert Option("card", "gpu_candidates", (None,)) in options(advisor, NAMED)
 
 
+def test_a_stated_split_is_tried_without(advisor: Advisor) -> None:
+    split = {"task": "inference", "model_name": "llama-3.1-70b", "concurrency": 10, "tensor_parallel": 8}
+    (entry,) = [found for found in decided(advisor, split).trade_offs() if found.fact == "tensor_parallel"]
+    assert entry.value is None
+    assert entry.plan.count < 8
+
+
 def test_limits_are_loosened_step_by_step(advisor: Advisor) -> None:
     found = {option.fact: option for option in options(advisor, RUN)}
     assert found["deadline_hours"] == Option("target", "deadline_hours", (25.0, 30.0, 40.0), nested=True)
