@@ -61,8 +61,8 @@ def in_order_of_use(
 ) -> Sequence[int]:
     """The alternatives as a page shows them: what a buyer could prefer first, then what would replace the answer best.
 
-    Some would prefer a plan that is clearly cheaper or faster than the answer, if no other plan beats it. The rest are
-    for whoever cannot have the answer. Of either those of the best merit come first, what is meant for want of anything
+    Some would prefer a plan that is clearly cheaper or faster than the answer, if no other plan beats it; and nobody
+    pays more for what is meant for want of anything else. The rest are for whoever cannot have the answer. Of either those of the best merit come first, what is meant for want of anything
     else after them. Put in order when a page asks for them, for what beats plans of all tiers takes time to find.
 
     Args:
@@ -78,9 +78,10 @@ def in_order_of_use(
         if not ordered:
             priced = ~np.isnan(measures.cost) | np.isnan(measures.cost[0])
             cheaper, faster = (own < own[0] * (1 - margin) for own in (measures.cost, measures.time))
-            gains = priced & (cheaper | faster)
             rows = standings.order
-            keys = list(zip(standings.last_resorts[rows].tolist(), standings.merits[rows].tolist(), strict=True))
+            last = standings.last_resorts[rows]
+            gains = priced & (cheaper | (faster & ~last))
+            keys = list(zip(last.tolist(), standings.merits[rows].tolist(), strict=True))
             by_merit = sorted(places, key=lambda place: (keys[place], place))
             preferable = [place for place in by_merit if gains[place] and not standings.is_beaten(int(rows[place]))]
             rest = [place for place in by_merit if place not in preferable]

@@ -21,8 +21,7 @@ from whichgpu.engine.plans import Plan, load_economics, usage_of
 from whichgpu.engine.rules import probing
 
 
-#: Options that give something up, which nobody does to pay more for another plan. Lower precision may be worth it to
-#: those who ask for speed alone.
+#: Options that ask for less.
 _ASK_FOR_LESS = frozenset[Kind]({"target", "load"})
 
 
@@ -177,9 +176,10 @@ class _Search:
         if option.kind == "load" and best.ranked.plan.id == self.answer.ranked.plan.id:
             return None  # The same plan at the same price for less work is nothing to choose.
         entry = beside(option.kind, best, self.answer)
-        asks_for_less = option.kind in _ASK_FOR_LESS or (option.kind == "precision" and objective.cost_exponent)
-        if asks_for_less and (entry.cost_ratio or 0.0) > 1:
-            return None
+        if option.kind in _ASK_FOR_LESS and (entry.cost_ratio or 0.0) > 1:
+            return None  # Nobody gives something up to pay more for another plan.
+        if option.kind == "precision" and entry.gain(objective) < 1:
+            return None  # Nor quality for what is worth less by the objective.
         if option.kind == "offload" and (entry.speed_ratio or 1.0) < self.settings.offload_least_speed:
             return None
         if option.kind == "spot":
