@@ -62,8 +62,9 @@ def in_order_of_use(
     """The alternatives as a page shows them: what a buyer could prefer first, then what would replace the answer best.
 
     Some would prefer a plan that is clearly cheaper or faster than the answer, if no other plan beats it; and nobody
-    pays more for what is meant for want of anything else. The rest are for whoever cannot have the answer. Of either those of the best merit come first, what is meant for want of anything
-    else after them. Put in order when a page asks for them, for what beats plans of all tiers takes time to find.
+    pays more for what is meant for want of anything else. The rest are for whoever cannot have the answer. Of either
+    those of the best merit come first, what is meant for want of anything else after them. Put in order when a page
+    asks for them, for what beats plans of all tiers takes time to find.
 
     Args:
         surviving: the answer, then the others in order.

@@ -21,10 +21,6 @@ from whichgpu.engine.plans import Plan, load_economics, usage_of
 from whichgpu.engine.rules import probing
 
 
-#: Options that ask for less.
-_ASK_FOR_LESS = frozenset[Kind]({"target", "load"})
-
-
 class TradeOff(Struct, frozen=True):
     """One option and the plan that it leads to. Ratios are its figure by the answer's."""
 
@@ -176,18 +172,25 @@ class _Search:
         if option.kind == "load" and best.ranked.plan.id == self.answer.ranked.plan.id:
             return None  # The same plan at the same price for less work is nothing to choose.
         entry = beside(option.kind, best, self.answer)
-        if option.kind in _ASK_FOR_LESS and (entry.cost_ratio or 0.0) > 1:
-            return None  # Nobody gives something up to pay more for another plan.
-        if option.kind == "precision" and entry.gain(objective) < 1:
-            return None  # Nor quality for what is worth less by the objective.
-        if option.kind == "offload" and (entry.speed_ratio or 1.0) < self.settings.offload_least_speed:
-            return None
         if option.kind == "spot":
             unchanged = beside("spot", self.answer, self.answer)
             entry = min((_on_spot(entry), _on_spot(unchanged)), key=lambda each: each.cost_ratio or 1.0)
-        if option.kind == "objective" and not _lives_up_to(entry, objective, self.outcome.objective):
-            return None
-        return replace(entry, fact=option.fact, value=value)
+        wanted = self._wanted(option.kind, entry, objective)
+        return replace(entry, fact=option.fact, value=value) if wanted else None
+
+    def _wanted(self, kind: Kind, entry: TradeOff, objective: Objective) -> bool:
+        """Whether somebody could want what an option leads to, for what it gives up."""
+        match kind:
+            case "target" | "load":
+                return (entry.cost_ratio or 0.0) <= 1  # Who asks for less pays no more.
+            case "precision":
+                return entry.gain(objective) >= 1
+            case "offload":
+                return (entry.speed_ratio or 1.0) >= self.settings.offload_least_speed
+            case "objective":
+                return _lives_up_to(entry, objective, self.outcome.objective)
+            case _:
+                return True
 
 
 def _lives_up_to(entry: TradeOff, objective: Objective, now: Objective) -> bool:
