@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -84,7 +85,11 @@ class Beaten:
         rows = np.array([row])
         one, other = self._side(columns), self._side(rows, as_rows=True)
         margin = self._objective.dominance_margin
-        able = self._equal(rows, columns, one, other) & dominance.sustains_as_much(one.traits, other.traits, margin)
+        # What a count is for is had in time, but for replicas that fail apart.
+        as_many = one.traits.replicas >= other.traits.replicas
+        able = self._equal(rows, columns, one, other, count_kept=as_many) & dominance.sustains_as_much(
+            one.traits, other.traits, margin
+        )
         found: list[int] = columns[able[0]].tolist()
         return found
 
@@ -201,8 +206,11 @@ class Beaten:
             found &= self._equal(rows, columns, one, other) & dominance.strikes_balance(*figures)
         return found
 
-    def _equal(self, rows: Codes, columns: Codes, one: _Side, other: _Side) -> Flags:
-        """Which plans (columns) may stand in for which (rows), as far as their standing goes."""
+    def _equal(self, rows: Codes, columns: Codes, one: _Side, other: _Side, *, count_kept: Any = False) -> Flags:
+        """Which plans (columns) may stand in for which (rows), as far as their standing goes.
+
+        ``count_kept``: what guides say of the count is kept whatever it is.
+        """
         c = self._c
         same_card = one.traits.family == other.traits.family
         guided = c.in_count_band[columns] | ~c.in_count_band[rows, None]
@@ -211,7 +219,7 @@ class Beaten:
         cheaper_and_faster = dominance.clearly_undercuts(one.measures, other.measures, self._objective.dominance_margin)
         guided |= cheaper_and_faster & (one.traits.replicas >= other.traits.replicas)
         paid_anyway = dominance.paid_for_anyway(one.measures, other.measures, one.traits, other.traits)
-        found: Flags = dominance.keeps_count(one.traits, other.traits, guided=guided)
+        found: Flags = dominance.keeps_count(one.traits, other.traits, guided=guided | count_kept)
         margin = self._objective.dominance_margin
         found &= dominance.may_stand_in(
             one.measures, other.measures, one.traits, other.traits, paid_anyway=paid_anyway, margin=margin

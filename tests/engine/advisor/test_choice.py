@@ -771,6 +771,13 @@ def test_what_is_in_time_for_less_is_said_of_the_answer_and_beats_nothing(unstat
     assert (found["liked"].in_time_for_less, found["liked"].dominated_by) == (False, None)
 
 
+def test_fewer_than_guides_name_are_in_time_as_well_but_for_replicas(unstated: Objective) -> None:
+    four = contender("four", 10, 1, score=9, count=4, in_time=True)
+    assert answer([four, contender("one", 5, 4, counts=False, in_time=True)], unstated) == "one"
+    service = contender("four", 10, 1, score=9, count=4, replicas=4, in_time=True)
+    assert answer([service, contender("one", 5, 4, counts=False, in_time=True)], unstated) == "four"
+
+
 def test_what_beats_the_plan_that_is_in_time_for_less_is_taken(unstated: Objective) -> None:
     plans = [contender("liked", 10, 1, score=9, in_time=True), contender("later", 6, 4, in_time=True)]
     card = contender("card", 5, 3, segment="professional", in_time=True)
