@@ -3,7 +3,7 @@
 In go a ``Job`` (from ``intake.job_from_facts``), GPUs and layouts as columns, out come memory in GB and speeds with
 bands, a row for each plan. ``memory`` and ``speed`` choose the formula. Knows no rule.
 
-``whichgpu.engine.sizing.calculators`` registers the workload-scope figures when it is imported.
+``whichgpu.engine.sizing.calculators_required`` registers the workload-scope figures when it is imported.
 """
 
 from lazy_loader import attach_stub

@@ -1,7 +1,7 @@
 from .band_constants import MemoryBands as MemoryBands
 from .band_formulas import BandFormulas as BandFormulas
 from .bands import fit_odds as fit_odds
-from .calculators import memory_calculators as memory_calculators
+from .calculators_required import memory_calculators as memory_calculators
 from .composed import composed_spec as composed_spec
 from .constants import SizingConstants as SizingConstants, sizing_constants as sizing_constants
 from .demand import (

@@ -1,4 +1,4 @@
-"""Workload-scope figures of memory: the guides' arithmetic, before any GPU is chosen.
+"""Workload-scope figures of what memory is made of: the guides' arithmetic, before any GPU is chosen.
 
 These are the figures that the guides reason with (weights = bytes x parameters, sixteen bytes a parameter for full
 training, 1.5 to 2 times inference for adapters). What a plan really takes on a GPU is ``memory.estimate_memory``.
@@ -8,29 +8,21 @@ Importing this module registers the calculators.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any, TypedDict, Unpack
 
-import numpy as np
-from msgspec import Struct
-
-from whichgpu.engine.catalogue import job_profile, profile_of
+from whichgpu.engine.catalogue import profile_of
 from whichgpu.engine.core import (
-    Calculator,
     Value,
     as_inputs,
     as_number,
     calculator,
     plain_number,
-    registered,
-    traceable,
 )
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.intake import job_from_facts
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.job_tracing import traced_job
 from whichgpu.engine.sizing.learning import UNBOUND, activations_gb as layer_activations_gb, adapter_params, logits_gb
-from whichgpu.engine.sizing.memory import typical_memory
 from whichgpu.engine.sizing.sharing import cached_bytes_per_sequence
 from whichgpu.engine.sizing.states import state_bytes
 
@@ -38,25 +30,11 @@ from whichgpu.engine.sizing.states import state_bytes
 #: What the state of training depends on beside the task and the size.
 _STATE_USES = ("compute_precision", "optimizer", "training_framework", "peft_method", "lora_rank")
 _NOMINAL = {"fp32": 4.0, "fp16": 2.0, "bf16": 2.0, "mixed": 2.0, "fp8": 1.0, "int8": 1.0, "gptq-int8": 1.0}
-_GUIDES_RANK = 16
 
 
-class _Classes(Struct, frozen=True):
-    """Sizes of memory that the guides name as classes of card: T4, RTX 4090, A100 40GB, A6000 and L40S, A100 80GB."""
+class Trained(TypedDict):
+    """What the state of training depends on."""
 
-    gb: tuple[float, ...]
-    source: str
-
-
-_CLASSES = _Classes((8.0, 12.0, 16.0, 24.0, 40.0, 48.0, 80.0), "thunder/popular-model-vram-requirements")
-
-
-@traceable("card_classes")
-def _classes() -> _Classes:
-    return _CLASSES
-
-
-class _Trained(TypedDict):
     task: str
     param_count_b: float
     compute_precision: str | None
@@ -116,9 +94,9 @@ def inference_vram_gb(*, param_count_b: float, weight_precision: str | None, tas
     formula="trained parameters x 2 bytes (4 in 32 bits and in Megatron); of adapters 4 bytes",
     source="ZeRO paper (2 + 2 + 12 bytes)",
 )
-def gradients_gb(**inputs: Unpack[_Trained]) -> float | None:
+def gradients_gb(**inputs: Unpack[Trained]) -> float | None:
     """Memory of the gradients of everything that is trained, in GB."""
-    if _serves(inputs["task"]) or not (job := _job(**inputs)).training:
+    if _serves(inputs["task"]) or not (job := trained_job(**inputs)).training:
         return None
     if job.peft:
         return _adapter_billions(job) * 4.0
@@ -134,9 +112,9 @@ def gradients_gb(**inputs: Unpack[_Trained]) -> float | None:
     formula="trained parameters x (4 bytes master copy + 8 bytes of Adam's moments); 8-bit Adam 4 + 2",
     source="ZeRO paper (2 + 2 + 12 bytes)",
 )
-def optimizer_gb(**inputs: Unpack[_Trained]) -> float | None:
+def optimizer_gb(**inputs: Unpack[Trained]) -> float | None:
     """Memory of the optimiser's state, 32-bit master copy included, in GB."""
-    if _serves(inputs["task"]) or not (job := _job(**inputs)).training:
+    if _serves(inputs["task"]) or not (job := trained_job(**inputs)).training:
         return None
     if job.peft:
         return _adapter_billions(job) * 8.0
@@ -160,7 +138,7 @@ def adapters_gb(*, param_count_b: float, peft_method: str, lora_rank: int, lora_
     facts["lora_rank"] = lora_rank
     if lora_targets is not None:
         facts["lora_targets"] = lora_targets
-    return _adapter_billions(_sized(facts)) * sizing_constants().training.adapter_bytes.value
+    return _adapter_billions(typical_job(facts)) * sizing_constants().training.adapter_bytes.value
 
 
 @calculator(
@@ -200,7 +178,7 @@ def activations_gb(
     ):
         if value is not None:
             facts[name] = value
-    job = _sized(facts)
+    job = typical_job(facts)
     if not job.training or job.shape is None:
         return None
     kept = layer_activations_gb(job, job.shape, 1, 1, job.micro_batch, UNBOUND)
@@ -226,108 +204,11 @@ def kv_cache_gb(
     model_family: str | None,
 ) -> float | None:
     """Cache of past tokens over all requests, in GB. Language models only."""
-    job = _sized({"task": task, "param_count_b": param_count_b, "model_family": model_family or "llm"})
+    job = typical_job({"task": task, "param_count_b": param_count_b, "model_family": model_family or "llm"})
     if job.training or job.shape is None or job.family != "llm":
         return None
     size = sizing_constants().kv_cache.get(kv_cache_precision or "fp16", 2.0)
     return as_number(concurrency * cached_bytes_per_sequence(job.shape, context_tokens, size, 1, 16) / 1e9)
-
-
-@calculator(
-    output="required_vram_gb",
-    unit="GB",
-    needs=("task", "param_count_b"),
-    uses=("weight_precision", "peft_method", "compute_precision", "optimizer", "training_framework", "model_family"),
-    trends={"param_count_b": "rises"},
-    formula=(
-        "inference: bytes x parameters; LoRA: 1.5 x 16-bit inference; QLoRA: 4-bit weights with adapters and one"
-        " sample's activations; full training: 16 bytes x parameters"
-    ),
-    source="thunder/model-size-calculations, gmi/vram-requirements; QLoRA computed: the guides differ (C02)",
-)
-def required_vram_gb(
-    *,
-    task: str,
-    param_count_b: float,
-    weight_precision: str | None,
-    peft_method: str | None,
-    compute_precision: str | None,
-    optimizer: str | None,
-    training_framework: str | None,
-    model_family: str | None,
-) -> float | None:
-    """The least that the job needs over all GPUs by the guides' arithmetic, in GB.
-
-    Nothing where parameters say nothing of the memory, as of a graph network.
-    """
-    if model_family is not None and job_profile(model_family).serving.memory == "none":
-        return None
-    sized_as = profile_of(task).sized_as
-    if sized_as in {"full", "from_scratch"}:
-        job = _job(
-            task=task,
-            param_count_b=param_count_b,
-            compute_precision=compute_precision,
-            optimizer=optimizer,
-            training_framework=training_framework,
-            peft_method=None,
-            lora_rank=None,
-        )
-        per = state_bytes(job)
-        return param_count_b * (per.weights + per.gradients + per.optimizer)
-    if sized_as == "adapters" and peft_method == "qlora":
-        family: Value = model_family or "llm"
-        facts: dict[str, Value] = {"task": task, "peft_method": "qlora", "param_count_b": param_count_b}
-        # The guides name cards for small adapters; what a plan takes of an unstated rank is more cautious.
-        facts |= {"lora_rank": _GUIDES_RANK, "model_family": family}
-        return typical_memory(_sized(facts)) or param_count_b
-    if sized_as == "adapters":
-        return 1.5 * param_count_b * max(2.0, nominal_bytes(weight_precision))
-    return param_count_b * nominal_bytes(weight_precision)
-
-
-@calculator(
-    output="training_vram_gb",
-    unit="GB",
-    needs=("task", "required_vram_gb"),
-    trends={"required_vram_gb": "rises"},
-    formula="the memory required, while the task is training",
-    source="briefing/inference-workloads",
-)
-def training_vram_gb(*, task: str, required_vram_gb: float) -> float | None:
-    """Memory that training takes, in GB."""
-    return required_vram_gb if profile_of(task).trains else None
-
-
-@calculator(
-    output="recommended_vram_gb",
-    unit="GB",
-    needs=("task", "required_vram_gb"),
-    uses=("inference_vram_gb", "peft_method"),
-    trends={"required_vram_gb": "rises", "inference_vram_gb": "rises"},
-    formula=(
-        "the next class of card (8, 12, 16, 24, 40, 48, 80 GB, then full 80s) above 1.2 x required; for adapters"
-        " above twice the need, with 5 % to spare"
-    ),
-    source="thunder/popular-model-vram-requirements (7B LoRA: 24 at least, 40 to choose); gpustack 1.2 x weights",
-)
-def recommended_vram_gb(
-    *, task: str, required_vram_gb: float, inference_vram_gb: float | None, peft_method: str | None
-) -> float:
-    """Memory with comfortable room, as a class of card or a number of 80 GB cards, in GB."""
-    if profile_of(task).sized_as != "adapters":
-        return _class_above(1.2 * required_vram_gb)
-    base = required_vram_gb if peft_method == "qlora" or inference_vram_gb is None else inference_vram_gb
-    return _class_above(max(2.0 * base * 1.05, required_vram_gb))
-
-
-def _class_above(need_gb: float) -> float:
-    """The next size of a card, computed from its place between two sizes, so that the need tells it again."""
-    sizes = _classes().gb
-    for below, size in pairwise((0.0, *sizes)):
-        if size >= need_gb:
-            return as_number(below + (size - below) * np.ceil((need_gb - below) / (size - below)))
-    return as_number(sizes[-1] * np.ceil(need_gb / sizes[-1]))
 
 
 def _serves(task: str) -> bool:
@@ -335,11 +216,12 @@ def _serves(task: str) -> bool:
     return profile_of(task).sized_as == "serving"
 
 
-def _job(**inputs: Unpack[_Trained]) -> Job:
-    return _sized({name: value for name, value in inputs.items() if value is not None})
+def trained_job(**inputs: Unpack[Trained]) -> Job:
+    """The job of what is known of a training run, on a typical model of the size."""
+    return typical_job({name: value for name, value in inputs.items() if value is not None})
 
 
-def _sized(facts: Mapping[str, Any]) -> Job:
+def typical_job(facts: Mapping[str, Any]) -> Job:
     """The job of these facts on a typical model of the size; its numbers are inputs of what is computed from it."""
     return as_inputs(job_from_facts({name: plain_number(value) for name, value in facts.items()}, None), traced_job)
 
@@ -348,8 +230,3 @@ def _adapter_billions(job: Job) -> float:
     if job.shape is None:
         return 0.0
     return adapter_params(job.shape, job.lora_rank, job.lora_targets) / 1e9
-
-
-def memory_calculators() -> dict[str, Calculator]:
-    """The calculators of this module by the fact they produce, and whatever else was registered before."""
-    return registered()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import whichgpu.engine.sizing.calculators  # noqa: F401  (registers them)
+import whichgpu.engine.sizing.calculators_required  # noqa: F401  (registers them)
 from whichgpu.engine.core.calculators import registered
 
 
