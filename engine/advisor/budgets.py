@@ -14,7 +14,7 @@ from whichgpu.engine.plans import RENTED_INSTEAD, PlanMaker
 from whichgpu.engine.rules import FactCandidate, ResolvedFact, ResolvedFacts
 
 
-BUDGETS = frozenset({"budget_usd_per_hour", "budget_usd_per_month", "budget_usd_total"})
+BUDGETS = frozenset({"budget_usd_per_hour", "budget_usd_per_month", "budget_usd_total", "upfront_cost_usd"})
 #: The fact by which plans are priced at what their cheapest provider asks.
 LOWEST_PRICES = "lowest_prices"
 #: The fact that keeps rules from rejecting what they reject only since no one asked for it.

@@ -123,6 +123,31 @@ def test_nothing_is_rented_where_it_is_to_be_bought_or_helps_nobody(advisor: Adv
     assert "rented_instead" not in outcome.intake.facts
 
 
+SITE: dict[str, Any] = {
+    "task": "inference",
+    "model_name": "llama-3.1-70b",
+    "concurrency": 30,
+    "deployment_site": "datacenter",
+}
+
+
+def test_what_is_bought_is_paid_with_the_money_that_is_there(advisor: Advisor) -> None:
+    bought = decide(advisor, {**SITE, "upfront_cost_usd": 50000}).outcome.chosen
+    assert bought is not None
+    assert bought.ranked.plan.cost.origin == "purchase"
+    assert bought.facts["plan.gpus_usd"] <= 50000
+    poor = decide(advisor, {**SITE, "upfront_cost_usd": 5000}).outcome
+    assert poor.chosen is not None
+    assert poor.chosen.ranked.plan.cost.origin == "offer"
+    assert poor.intake.facts["rented_instead"] is True
+
+
+def test_who_wants_to_buy_is_not_sent_to_rent_for_want_of_money(advisor: Advisor) -> None:
+    outcome = decide(advisor, {**SITE, "upfront_cost_usd": 5000, "procurement_wish": "buy"}).outcome
+    assert outcome.chosen is None
+    assert "rented_instead" not in outcome.intake.facts
+
+
 DESK: dict[str, Any] = {
     "task": "inference",
     "model_name": "llama-3.1-405b",
