@@ -59,6 +59,7 @@ class PlanConstants(FrozenModel):
     worth_whole_weights: Factor
     room_for_whole_weights: Factor
     host_memory: Factor
+    room_on_a_part_of_a_board: Factor
 
 
 @traceable("plans")

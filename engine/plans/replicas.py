@@ -88,7 +88,8 @@ def _replicas(sizes: PlanSizes, which: Ints, smallest: Ints) -> Replicas:
     choices = choices.take((choices.layouts.data == 1) & ~deep)
     place = place[choices.query]
     gpu = which[place]
-    least = _least(sizes, choices, columns.limits_gb[gpu], fabrics.most[fabric[place]])
+    usable = columns.limits_gb[gpu] * columns.usable_share(columns.links.fabric[gpu], choices.layouts.width)
+    least = _least(sizes, choices, usable, fabrics.most[fabric[place]])
     found = Replicas(place, gpu, choices.layouts, least, columns.max_batch(gpu, choices.layouts))
     return found.take(least > 0)
 

@@ -109,8 +109,20 @@ class SizeColumns:
         choices = self.needs.choices(counts[asked], self.fabrics.tensor_most(asked[0], counts[asked]))
         least = np.full(counts.shape, np.inf)
         least[asked] = np.minimum.reduceat(choices.raised_gb, np.searchsorted(choices.query, np.arange(len(asked[0]))))
-        fits = (least[fabric] <= self.limits_gb[:, None]) & (counts[fabric] >= at_least[:, None])
+        limits = self.limits_gb[:, None] * self.usable_share(fabric[:, None], counts[fabric])
+        fits = (least[fabric] <= limits) & (counts[fabric] >= at_least[:, None])
         return np.where(fits.any(1), counts[fabric, fits.argmax(1)], 0)
+
+    def usable_share(self, fabric: Ints, counts: Ints) -> Floats:
+        """What share of their memory so many GPUs may fill: where more are paid anyway, those that stay idle give room.
+
+        Args:
+            fabric: of each, by its position.
+            counts: how many GPUs.
+        """
+        room = plan_constants().room_on_a_part_of_a_board.value
+        share: Floats = np.where(self.fabrics.part_of_a_board(fabric, counts), 1 - room, 1.0)
+        return share
 
     def choices(self, which: Ints, counts: Ints) -> Choices:
         """All sensible layouts of counts of GPUs, whether they fit or not.

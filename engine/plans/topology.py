@@ -12,7 +12,7 @@ import numpy as np
 from whichgpu.engine.catalogue import Gpu
 from whichgpu.engine.core import kept_in_use
 from whichgpu.engine.plans.constants import plan_constants
-from whichgpu.engine.sizing import Ints, ceiling
+from whichgpu.engine.sizing import Bools, Ints, ceiling
 
 
 _FAST = frozenset({"nvlink", "xgmi", "ici", "neuronlink", "roce"})
@@ -125,6 +125,7 @@ class FabricTable:
         self.most = np.array([min(most, fabric.most) for fabric in fabrics], np.int64)
         self.node_gpus = np.array([fabric.node_gpus for fabric in fabrics], np.int64)
         self.machine = np.array([fabric.machine for fabric in fabrics], np.int64)
+        self._boards = np.array([fabric.fast for fabric in fabrics], np.bool_)
         #: Over how many GPUs the fabric's own link carries the split of a layer, which PCIe does not as well.
         self._linked = np.array([0 if fabric.link == "pcie" else fabric.domain for fabric in fabrics], np.int64)
         ends = list(zip(self.node_gpus.tolist(), self.most.tolist(), strict=True))
@@ -152,6 +153,11 @@ class FabricTable:
         whole = ceiling(count, self._unit[fabric]) * self._unit[fabric]
         inside = np.where(enough.any(1), step, 0)
         return np.where(count <= self._inside[fabric], inside, np.where(whole <= self.most[fabric], whole, 0))
+
+    def part_of_a_board(self, fabric: Ints, count: Ints) -> Bools:
+        """Whether so many are rented as more: modules of one board come in powers of two, or as the whole board."""
+        part: Bools = self._boards[fabric] & (count < self.node_gpus[fabric]) & (count & (count - 1) > 0)
+        return part
 
     def tensor_most(self, fabric: Ints, count: Ints) -> Ints:
         """Over how many of so many GPUs a layer may be split: inside one machine, further only over a fast link."""

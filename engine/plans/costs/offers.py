@@ -149,14 +149,19 @@ def price_age_days(offer: Offer, decided_at: date) -> int:
 
 
 def _rental(index: OfferIndex, gpu: Gpu, need: Need, preference: str) -> Rental | None:
-    """The rental at the market's price, or at that of one allowed provider, class or region where that is lower.
+    """The rental at the market's price, or at that of some of its providers where that is lower.
 
-    A median rises when one more provider is allowed that asks for more: what was allowed alone can still be had.
+    Those are one allowed provider, class or region, and the providers that join machines: a median rises when one more
+    provider is asked that wants more, and what is had of a few can still be had. So a whole machine costs no more alone
+    than as one of two.
     """
     whole = _rental_of(index, gpu, need, preference)
     if whole is None:
         return None
     every = [whole, *(found for part in index.parts if (found := _rental_of(part, gpu, need, preference)))]
+    if whole.offer.count >= gpu.node_gpus:  # A whole machine is paid.
+        joined = _rental_of(index, gpu, need, preference, joining=True)
+        every += [joined] if joined and joined.quotes > 1 else []  # What one of them asks is no market.
     best = min(every, key=lambda found: (not found.offer.own, found.assumed, found.usd_per_hour))
     if best is whole:
         return whole
@@ -169,9 +174,11 @@ def _rental(index: OfferIndex, gpu: Gpu, need: Need, preference: str) -> Rental 
     )
 
 
-def _rental_of(index: OfferIndex, gpu: Gpu, need: Need, preference: str) -> Rental | None:
-    """The rental at the market's price."""
+def _rental_of(index: OfferIndex, gpu: Gpu, need: Need, preference: str, *, joining: bool = False) -> Rental | None:
+    """The rental at the market's price; ``joining``: among the machines that their providers join to others."""
     firm, constants = index.shapes(gpu, "firm"), index.constants
+    if joining:
+        firm = tuple(shape for shape in firm if shape.joins)
     tiers = constants.class_tiers[preference].tiers
     nearest = None
     quotes = _market(_covering(firm, need), tiers, constants)

@@ -38,6 +38,11 @@ class Shape(Struct, frozen=True):
     listed_per_gpu: bool
     joined_from: int | None  # GPUs of a machine that the provider joins to others; None where it joins none
 
+    @property
+    def joins(self) -> bool:
+        """Whether the provider joins such machines to others."""
+        return self.joined_from is not None and self.offer.count >= self.joined_from
+
     def quote(self, need: Need) -> Quote | None:
         """The offer taken often enough to hold the plan, or None where its machine does not hold ``together`` GPUs."""
         size = self.offer.count

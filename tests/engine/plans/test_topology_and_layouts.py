@@ -96,6 +96,16 @@ def test_counts_that_one_can_have() -> None:
     assert rounded_up(60, 8, 64, 12) is None
 
 
+@pytest.mark.parametrize(
+    ("gpu", "parts"), [("nvidia-h100-80gb-sxm", [3, 5, 6, 7]), ("nvidia-l40s", []), ("nvidia-rtx-4090", [])]
+)
+def test_which_counts_are_rented_as_a_larger_part_of_a_board(gpu: str, parts: list[int]) -> None:
+    table = FabricTable([fabric_of(GPUS[gpu])], 64)
+    counts = np.arange(1, 17)
+    found = counts[table.part_of_a_board(np.zeros_like(counts), counts)]
+    assert found.tolist() == parts
+
+
 def test_divisors() -> None:
     assert divisors(12) == (1, 2, 3, 4, 6, 12)
     assert divisors(1) == (1,)

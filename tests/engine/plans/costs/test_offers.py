@@ -172,6 +172,18 @@ def test_a_provider_has_one_price_however_often_it_is_listed() -> None:
     assert (rental.usd_per_hour, rental.quotes, rental.lowest.offer.region) == (54.0, 2, "us-west-2")
 
 
+def test_a_machine_costs_no_more_alone_than_as_one_of_two() -> None:
+    joining = [offer(8, 76.0, provider="lambda"), offer(8, 142.0, provider="aws")]
+    market = [*joining, offer(8, 128.0, provider="a-cloud-without-clusters")]
+    alone, pair = found(rent(market, 8)), found(rent(market, 16, 16, linked=True))
+    assert (alone.usd_per_hour, alone.quotes) == (109.0, 2)  # Not the median of all three.
+    assert pair.usd_per_hour == 2 * 109.0
+    # What one provider of clusters asks is no market: the median of all stands.
+    assert found(rent([joining[0], *clouds(128.0, 142.0)], 8)).usd_per_hour == 128.0
+    assert found(rent(market, 1)).usd_per_hour == 109.0  # A whole machine is paid for it.
+    assert found(rent([*market, *clouds(20.0, count=1)], 1)).usd_per_hour == 20.0
+
+
 def test_a_preferred_class_wins_over_a_cheaper_later_one() -> None:
     market = offer(1, 1.0, provider="vast-ai", provider_class="marketplace")
     managed = offer(1, 2.0, provider="hf-jobs", provider_class="managed")
@@ -300,6 +312,14 @@ sizes = st.sampled_from([1, 2, 4, 8])
 @given(lists_of_offers, counts, sizes)
 def test_the_order_of_offers_does_not_matter(offers: list[Offer], count: int, together: int) -> None:
     assert rent(offers, count, together) == rent(offers[::-1], count, together)
+
+
+@given(st.dictionaries(st.sampled_from(["aws", "gcp", "lambda", "here", "there"]), st.integers(20, 200), min_size=3))
+def test_two_machines_never_cost_less_than_twice_one(usd: dict[str, int]) -> None:
+    offers = [offer(8, float(price), provider=name) for name, price in usd.items()]
+    one, two = rent(offers, 8), rent(offers, 16, 16, linked=True)
+    if two is not None and two.quotes > 1 and not two.assumed:
+        assert two.usd_per_hour >= 2 * found(one).usd_per_hour
 
 
 @given(lists_of_offers, counts, sizes)
