@@ -27,6 +27,7 @@ from .contenders import (
     UNSTATED as UNSTATED,
     AskedLoad as AskedLoad,
     Traits as Traits,
+    due as due,
     stated_load as stated_load,
     traits_of_plan as traits_of_plan,
 )

@@ -61,6 +61,11 @@ class Entrant(Struct, frozen=True):
         return self.judged.facts.get("plan.meets_with_room") is not False
 
     @property
+    def meets_all(self) -> bool:
+        """Whether targets are stated and it is known to meet them with room."""
+        return self.judged.facts.get("plan.meets_with_room") is True
+
+    @property
     def figures_known(self) -> bool:
         """Whether its cost and time are computed."""
         return self.judged.measures.cost is not None and self.judged.measures.time is not None

@@ -15,6 +15,7 @@ from whichgpu.engine.advisor import (
     Outcome,
     PlanRound,
     asked_counts,
+    due,
     first_by_evidence,
     is_job,
     is_long,
@@ -161,8 +162,8 @@ def open_choice_of(rule_index: RuleIndex, outcome: Outcome, open_facts: OpenFact
         entrants[found.id] = found
     stand_in = entrants[answer] if answer != first_id else None
     first = entrants.pop(first_id)
-    load = stated_load(outcome.intake)
-    field_of_plans = Field(first, [*entrants.values()], rejecting, Comparer(groups), objective, stand_in, load)
+    load, is_due = stated_load(outcome.intake), due(outcome.intake) and not objective.stated
+    field_of_plans = Field(first, [*entrants.values()], rejecting, Comparer(groups), objective, stand_in, load, is_due)
     return OpenChoice(field_of_plans.bounds(), open_facts, at_risk, answer, rejecting)
 
 

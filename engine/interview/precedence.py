@@ -177,6 +177,14 @@ class Precedence:
         may, sure = may and (any(kept) or fewer), sure and all(kept) and all(equal)
         return may or of_one_tier[0], sure or (of_one_tier[1] and other.id not in self.leaving)
 
+    def in_time_for_less(self, entry: Entrant) -> Iterator[Entrant]:
+        """The plans that could be taken in the place of a plan for being as soon as is asked, the cheapest first."""
+        cost, share = entry.judged.measures.cost, 1 + self.objective.preference_share
+        for other in self._for_no_more(entry):
+            its = other.judged.measures.cost
+            if other.meets_all and cost is not None and its is not None and its * share <= cost:
+                yield other
+
     def same_card(self, entry: Entrant) -> Iterator[Entrant]:
         """The other plans with the same card."""
         family = entry.judged.ranked.plan.gpu.family

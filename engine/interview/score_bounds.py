@@ -1,7 +1,8 @@
 """Whether another plan can still take the leading plan's place, over all joint answers to what is open.
 
 The choice goes by tier, then by dominance, then (where an objective is stated) by merit, then by score; where none is
-stated, an equal that outweighs the leading plan stands in for it. A plan is no challenger if, whatever is answered, it
+stated, an equal that outweighs the leading plan stands in for it, and where it is stated how soon all is due, one that
+is in time for clearly less stands in for either. A plan is no challenger if, whatever is answered, it
 stands in a lower tier, or is beaten by a plan that is sure to stay, or lies outside the share of the best merit, or has
 fewer points, or has the answer for its own stand-in.
 """
@@ -56,6 +57,7 @@ class Field:
     objective: Objective
     stand_in: Entrant | None = None  # the answer, where it is an equal that outweighs the leader
     load: AskedLoad = UNSTATED
+    due: bool = False  # it is stated how soon all of the work is due, and no objective is
     order: Precedence = field(init=False)
     _window: float = field(init=False)
     _fixed: dict[str, float] = field(default_factory=dict)
@@ -105,6 +107,8 @@ class Field:
         yield from self._with_room()
         if not self.objective.stated:
             yield from self._standing_in()
+            if self.due:
+                yield from self._in_time_for_less()
             return
         share = (1 + self.objective.preference_share) * (1 + _ROUNDING)
         for other in self.others:
@@ -162,6 +166,8 @@ class Field:
 
     def _is_no_challenger(self, other: Entrant) -> bool:
         """Whether a plan that comes before the leader by tier or points is not the answer all the same."""
+        if self.due:  # What is in time for less than one plan need not be so beside another.
+            return False
         return (
             other is self.stand_in
             or (self._just_met_beside_the_leader(other) and self.order.tiers.always_same(self.leader, other))
@@ -197,6 +203,13 @@ class Field:
                 self.order.outweighs(e, sibling)[1] for e in equals
             ):
                 yield self._challenger(sibling, self._standing_causes(sibling))
+
+    def _in_time_for_less(self) -> Iterator[Challenger]:
+        """The plans that could come to be taken for being in time for less, or cease to, and what could beat them."""
+        for sooner in (self.leader, *self.order.outweighing(self.leader)):
+            for other in self.order.in_time_for_less(sooner):
+                for each in (other, *self.order.beating(other), *self.order.outweighing(other)):
+                    yield self._challenger(each, self.order.tiers.causes(self.leader, each))
 
     def _named_count_causes(self) -> frozenset[str]:
         """The facts that could eliminate plans in counts that guides name: fewer GPUs are enough beside those."""
