@@ -107,6 +107,9 @@ def manner_of(job: Job) -> Manner:
         sizes = (job.shape.heads, job.shape.heads if job.shape.latent else job.shape.kv_heads, job.shape.layers)
     elif job.shape is not None:
         sizes = (*_USUAL_HEADS, job.shape.layers)
+    elif job.family in {"diffusion_image", "diffusion_video"} and job.tensor_parallel:
+        # Nobody splits a denoiser's layers of himself; servers of generators do where they are told to.
+        sizes = (job.tensor_parallel, job.tensor_parallel, 1)
     sharded = "zero3" if job.framework == "deepspeed" else "fsdp"
     if splits_models(job):
         sharded = "zero1"

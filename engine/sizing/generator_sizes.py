@@ -25,6 +25,7 @@ class Generator(Struct, frozen=True):
     """Sizes in billions; a denoiser of unknown dimensions as a transformer of typical shape."""
 
     denoiser_b: float
+    network_b: float  # the largest of its networks: stages and experts by noise compute, and are trained, one by one
     text_b: float
     vae_b: float
     checker_b: float  # of what looks at the pictures that come out, which offload leaves on the GPU
@@ -39,7 +40,7 @@ def generator_of(job: Job) -> Generator:
     """The components of the job's model; those that the catalogue does not list are taken by the denoiser's size."""
     constants = sizing_constants()
     known = constants.diffusion
-    text = vae = denoiser = checker = 0.0
+    text = vae = denoiser = checker = largest = 0.0
     parts = job.model.components_b if job.model else {}
     for name, size in sorted(parts.items()):
         if "vae" in name or "autoencoder" in name:
@@ -50,8 +51,11 @@ def generator_of(job: Job) -> Generator:
             text += size
         else:
             denoiser += size
+            largest = max(largest, size)
     if not denoiser:
         denoiser = max((job.params_b or 0.0) - text - vae, 1e-3)
+    # What joins an encoder to a denoiser computes with it.
+    network = largest + parts.get("connector", 0.0) if largest else denoiser
     small = denoiser <= known.denoiser_small_b.value
     if not text and "text_encoder" not in parts:  # One of size 0: the denoiser reads prompts itself.
         medium = denoiser <= known.denoiser_medium_b.value and job.family == "diffusion_image"
@@ -61,8 +65,8 @@ def generator_of(job: Job) -> Generator:
         text = (sizes[0] if by_clip else sizes[1] if medium else sizes[2]).value
     # h = 128 L and 12 h^2 parameters a layer, as in published transformers.
     ratio = constants.typical.hidden_per_layer
-    width = (denoiser * 1e9 * ratio / 12.0) ** (1.0 / 3.0)
-    traced = traced_denoiser(job.model, denoiser)
+    width = (network * 1e9 * ratio / 12.0) ** (1.0 / 3.0)
+    traced = traced_denoiser(job.model, network)
     native = job.model.resolution_px if job.model else None
     early = native is not None and native <= 768 and job.family == "diffusion_image"
     patch = known.patch_px_small.value if early else known.patch_px.value
@@ -76,7 +80,8 @@ def generator_of(job: Job) -> Generator:
     if latent is not None and latent.patch:
         patch = float(latent.spatial * latent.patch)
     compressed = latent.temporal if latent is not None and latent.temporal > 1 else known.frames_per_latent.value
-    return Generator(denoiser, text, vae or known.vae_b.value, checker, width, depth, patch, compressed, traced)
+    vae = vae or known.vae_b.value
+    return Generator(denoiser, network, text, vae, checker, width, depth, patch, compressed, traced)
 
 
 def tokens_of(job: Job, generator: Generator) -> float:

@@ -41,18 +41,18 @@ def generator_training(job: Job, generator: Generator, rows: Rows) -> MemoryColu
     """Memory per GPU of training the denoiser, whole or under adapters, for each row."""
     constants = sizing_constants()
     known = constants.diffusion
-    params = generator.denoiser_b * 1e9
+    params = generator.network_b * 1e9
     parts: list[PartColumn] = []
     workspace: Any = 0.0
     released: Any = 0.0
     trained: Any
     if job.peft:
         weight = constants.weights[job.weight_precision].body
-        whole = generator.denoiser_b * weight
+        whole = generator.network_b * weight
         waits = job.cpu_offload & ~weights_stay(job, rows)
         share = resident_share(job, generator) if job.blocks_offloaded else min(1.0, 2.0 / generator.layers)
         frozen = np.where(waits, whole * share, whole / shards(rows)[0])
-        inputs = (generator.denoiser_b, generator.text_b, generator.vae_b, job.weight_precision, job.cpu_offload)
+        inputs = (generator.network_b, generator.text_b, generator.vae_b, job.weight_precision, job.cpu_offload)
         parts.append(PartColumn(COMPONENTS, frozen, inputs))
         # Inputs and outputs of four attention matrices are 8 widths, of two feed-forward ones 10.
         attentions = generator.traced.attentions if generator.traced else 1

@@ -64,7 +64,7 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     in_decoder = in_decoder if whole is None else pixels * whole / 1e9
     in_decoder = in_decoder + columns_gb(job, generator.vae_b, pixels, wide=wide)
     if job.cpu_offload:
-        denoiser = denoiser * resident_share(job, generator)
+        denoiser = denoiser * resident_share(job, generator) * generator.network_b / generator.denoiser_b
         # Each part is on the GPU with its own maps only.
         weights, activations = _largest_stage((text, 0.0), (denoiser, in_denoiser), (vae, in_decoder))
         weights = weights + checker  # diffusers, _exclude_from_cpu_offload: it stays once it has run.

@@ -101,3 +101,18 @@ def test_a_stated_split_is_kept(advisor):
     facts = {"task": "inference", "model_name": "llama-3.1-8b", "tensor_parallel": 8}
     answer = size_workload(advisor, advisor.read(facts), gpu="nvidia-h100-80gb-sxm", count=8)
     assert answer["parallelism"]["tensor"] == 8
+
+
+def test_plain_transformers_in_32_bits_caches_in_32_bits(advisor: Advisor) -> None:
+    """Its layers answer keys and values as they compute; servers cache in 16 bits however they load."""
+    told = {"task": "inference", "model_name": "llama-2-7b", "context_tokens": 4096, "concurrency": 1}
+
+    def cache_gb(engine: str, weights: str, **facts: str) -> float:
+        stated = {**told, "serving_engine": engine, "weight_precision": weights, **facts}
+        answer = size(advisor, stated, gpu="nvidia-h100-80gb-sxm")
+        return sum(float(term["gb"]) for term in answer["terms"] if term["name"] == "kv_cache")
+
+    narrow = cache_gb("transformers", "bf16")
+    assert cache_gb("transformers", "fp32") == pytest.approx(2 * narrow, rel=1e-2)
+    assert cache_gb("transformers", "fp32", kv_cache_precision="fp16") == pytest.approx(narrow, rel=1e-2)
+    assert cache_gb("vllm", "fp32") == pytest.approx(cache_gb("vllm", "bf16"), rel=1e-2)

@@ -175,3 +175,11 @@ def test_stated_degrees_bind() -> None:
 def test_networks_without_layers_only_copy() -> None:
     what = job({"task": "inference"}, "sdxl")
     assert [layout.data for layout in laid_out(what, H100, 8)] == [8]
+
+
+@pytest.mark.parametrize("task", ["inference", "peft_finetuning"])
+def test_a_denoiser_is_split_only_where_that_is_stated(task: str) -> None:
+    """Servers of generators split a denoiser over the ranks that they are given; nobody does so of himself."""
+    told = laid_out(job({"task": task, "tensor_parallel": 4}, "flux.1-dev"), H100, 8)
+    assert {(layout.tensor, layout.pipeline, layout.data) for layout in told} == {(4, 1, 2)}
+    assert {layout.tensor for layout in laid_out(job({"task": task}, "flux.1-dev"), H100, 8)} == {1}

@@ -145,6 +145,24 @@ def test_offload_keeps_the_largest_component_only():
     assert found.breakdown["weights"] == pytest.approx(11.901 * 2)
 
 
+def test_of_several_networks_one_is_trained_and_one_computes_at_a_time():
+    """Stages and experts by noise: trainers have a run for each, and under offload the others wait."""
+    pair = generator("pair", "diffusion_video", None, transformer=14.0, transformer_2=14.0, text_encoder=5.7)
+    one = generator("one", "diffusion_video", None, transformer=14.0, text_encoder=5.7)
+    told = {**INFER, "weight_precision": "bf16"}
+    whole = estimate(pair, **told).breakdown["weights"] - estimate(one, **told).breakdown["weights"]
+    assert whole == pytest.approx(28.0)
+    for facts in ({**told, "cpu_offload": True}, {**LORA, "weight_precision": "bf16"}, FULL):
+        assert estimate(pair, **facts).breakdown == pytest.approx(estimate(one, **facts).breakdown), facts
+
+
+def test_what_joins_an_encoder_to_a_denoiser_computes_with_it():
+    joined = generator("joined", transformer=12.0, connector=0.5, text_encoder=8.0)
+    whole = generator("whole", transformer=12.5, text_encoder=8.0)
+    facts = {**INFER, "weight_precision": "bf16", "cpu_offload": True}
+    assert estimate(joined, **facts).breakdown["weights"] == estimate(whole, **facts).breakdown["weights"]
+
+
 def test_what_looks_at_pictures_stays_under_offload():
     plain = generator("sd", unet=0.8595, text_encoder=0.1231, vae=0.0837)
     looked = generator("sd", unet=0.8595, text_encoder=0.1231, vae=0.0837, safety_checker=0.304)
