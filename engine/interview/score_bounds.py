@@ -89,6 +89,9 @@ class Field:
             causes = self._standing_causes(other)
             if overtakes:
                 causes |= self._merit_causes(other)
+                if not (other.figures_known and self.leader.figures_known):
+                    # What is unknown counts as the slowest that is known, and that plan may drop out.
+                    causes |= frozenset().union(*self.leaving.values())
             challenger = self._challenger(other, causes, gains if overtakes else None)
             (other_splits if self._same_answer(other) else challengers).append(challenger)
         return ScoreBounds(

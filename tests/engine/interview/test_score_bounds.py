@@ -121,7 +121,7 @@ def objective_of(*, stated: bool, cost: float = 1, time: float = 1, gain: float 
     )
 
 
-@settings(max_examples=3000, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(
     st.lists(
         st.tuples(
