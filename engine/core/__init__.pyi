@@ -80,7 +80,7 @@ from .records import (
     record_of as record_of,
     records_of as records_of,
 )
-from .short_columns import among as among, known_or as known_or
+from .short_columns import among as among, distinct_numbers as distinct_numbers, known_or as known_or
 from .traced import (
     OPERATIONS as OPERATIONS,
     Traced as Traced,
