@@ -25,7 +25,7 @@ from whichgpu.engine.core.yaml.cache import cache_folder, replace_file
 
 _T = TypeVar("_T")
 _HASH_BYTES = 16
-_MOST_ENTRIES = 40
+_MOST_ENTRIES = 100
 _ENGINE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - as below.
 
 
