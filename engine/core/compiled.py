@@ -48,6 +48,11 @@ def compiled_key(files: Iterable[Path], *more: str) -> str | None:
     return whole.hexdigest()
 
 
+def keeps_compiled() -> bool:
+    """Whether anything is kept between runs, and taken from there, at the moment."""
+    return cache_folder() is not None
+
+
 def recall_compiled(kind: str, key: str | None, form: type[_T]) -> _T | None:
     """What was kept under this kind and key, as ``form``; None where nothing sound is."""
     path = _path(kind, key)

@@ -8,8 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import astuple, replace
 
-from whichgpu.engine.core import compiled_key, distinct, recall_compiled, remember_compiled
-from whichgpu.engine.core.yaml.cache import cache_folder
+from whichgpu.engine.core import compiled_key, distinct, keeps_compiled, recall_compiled, remember_compiled
 from whichgpu.engine.rules.facts.model import Vocabulary
 from whichgpu.engine.rules.rulebook.effect_records import AnyEffect
 from whichgpu.engine.rules.rulebook.model import KnownNames, Rulebook
@@ -70,7 +69,7 @@ class PackedRulebook(Struct, frozen=True):
 
 def _key(folders: Sequence[Path], vocabulary: Vocabulary, known: KnownNames) -> str | None:
     """The key of a rulebook; None where nothing is kept, its vocabulary comes from no files, or a folder is none."""
-    if cache_folder() is None or vocabulary.key is None or not all(folder.is_dir() for folder in folders):
+    if not keeps_compiled() or vocabulary.key is None or not all(folder.is_dir() for folder in folders):
         return None
     names = (",".join(sorted(each)) for each in astuple(known))
     files = (path for folder in folders for path in sorted(folder.iterdir()) if path.suffix in {".yaml", ".yml"})
