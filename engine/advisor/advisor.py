@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast, overload
 
@@ -250,7 +250,7 @@ def load_advisor(
     knowledge_folder: Path | None = None,
     own_rules: Path | None = None,
     knowledge: Knowledge | None = None,
-    make_level: MakeLevel = Level,
+    make_level: MakeLevel | None = None,
     tests: bool = True,
 ) -> Advisor:
     """Load vocabulary, knowledge and rulebook.
@@ -261,7 +261,7 @@ def load_advisor(
         knowledge_folder: in place of the shipped knowledge.
         own_rules: in place of the shipped rulebook.
         knowledge: loaded already, with the same layers; for prices that were changed since.
-        make_level: compiles the rules of a level; tests put other engines in.
+        make_level: compiles the rules of a level in place of ``Level``; tests put other engines in.
         tests: read the tests inside rules too; a decision needs none.
 
     Raises:
@@ -280,6 +280,7 @@ def load_advisor(
     objectives, default = load_objectives(knowledge_folder)
     check_objectives(vocabulary.facts["objective"].choices, objectives)
     conditions = conditions_of(vocabulary)
+    make_level = make_level or partial(Level, key=rulebook.key)
     stages = prepare(rulebook, vocabulary, memory_calculators().values(), conditions.defaults, make_level)
     return Advisor(
         vocabulary=vocabulary,

@@ -19,7 +19,7 @@ from whichgpu.engine.advisor.rank import (
 )
 from whichgpu.engine.advisor.stages import RuleSet, TableRun
 from whichgpu.engine.advisor.survey import Spread
-from whichgpu.engine.core import Numbers, known_or
+from whichgpu.engine.core import Numbers, distinct_numbers, known_or
 
 
 Mark = Literal["fallbacks", "card_bands", "count_bands"]
@@ -49,9 +49,11 @@ class Evidence:
         self, prefer: RuleSet, run: TableRun, measures: MeasureColumns, ends: Spread, objective: Objective
     ) -> None:
         figures_known = ~np.isnan(measures.cost) & ~np.isnan(measures.time)
-        pairs, self._which = np.unique(run.codes * 2 + figures_known, return_inverse=True)
+        pairs = run.codes * 2 + figures_known
+        first, self._which = distinct_numbers(pairs)
         spoken = _spoken.get(prefer) or _spoken.setdefault(prefer, _Spoken(prefer))
-        self._said = [spoken.said(run.group_fired[pair // 2], figures_known=pair % 2 == 1) for pair in pairs.tolist()]
+        each = pairs[first].tolist()
+        self._said = [spoken.said(run.group_fired[pair // 2], figures_known=pair % 2 == 1) for pair in each]
         self._priced = ~np.isnan(measures.cost)
         self._timed = ~np.isnan(measures.time)
         self._cost = cost_points(measures.weighed_cost, ends.cheapest, objective.cost_points)

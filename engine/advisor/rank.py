@@ -121,13 +121,10 @@ class Preferences:
         """Read the effects of the rules."""
         ordered = sorted(rules, key=lambda rule: rule.id)
         points = {rule.id: [effect for effect in rule.effects if isinstance(effect, Points)] for rule in ordered}
-        #: By whether figures are known: the awards of each rule, as they are where they do not count.
+        #: By whether figures are known: the awards of each rule, where they do not count and where they do.
         self._awards = {
             known: {
-                name: [
-                    Award(name, effect.reason, effect.points, False, known and effect.claim is not None)
-                    for effect in effects
-                ]
+                name: [_either_way(name, effect, checked=known and effect.claim is not None) for effect in effects]
                 for name, effects in points.items()
             }
             for known in (False, True)
@@ -147,16 +144,20 @@ class Preferences:
     def awards(self, fired: Sequence[str], *, figures_known: bool) -> list[Award]:
         """The awards of these rules, sorted by id, to a plan whose cost and speed are computed or not."""
         of_rules = self._awards[figures_known]
-        awards = [award for name in fired for award in of_rules[name]]
-        best: dict[tuple[str, bool], Award] = {}
-        for award in awards:
-            if not award.checked:
-                key = award.reason, award.points > 0
-                other = best.get(key)
-                if other is None or abs(award.points) > abs(other.points):
-                    best[key] = award
-        counted = set(map(id, best.values()))
-        return [replace(award, counted=True) if id(award) in counted else award for award in awards]
+        awards: list[Award] = []
+        best: dict[tuple[str, bool], tuple[float, int, Award]] = {}  # size, place among the awards, as it counts
+        for name in fired:
+            for award, counted in of_rules[name]:
+                if counted is not None:
+                    points = award.points
+                    key, size = (award.reason, points > 0), abs(points)
+                    other = best.get(key)
+                    if other is None or size > other[0]:
+                        best[key] = size, len(awards), counted
+                awards.append(award)
+        for _, place, counted in best.values():
+            awards[place] = counted
+        return awards
 
     def band(self, fired: Iterable[str], band: str) -> tuple[str, ...]:
         """The rules by which a guide names a plan's cards, or its count, for the case."""
@@ -165,6 +166,12 @@ class Preferences:
     def fallbacks(self, fired: Iterable[str]) -> tuple[str, ...]:
         """The rules that let a plan be chosen only where nothing else can be."""
         return tuple(filter(self._fallbacks.__contains__, fired))
+
+
+def _either_way(rule: str, effect: Points, *, checked: bool) -> tuple[Award, Award | None]:
+    """An award where it does not count, and where it does; None where computed figures stand in for it."""
+    award = Award(rule, effect.reason, effect.points, False, checked)
+    return award, None if checked else replace(award, counted=True)
 
 
 def cost_points(cost: Numbers, cheapest: float | None, weight: float) -> Numbers:

@@ -12,6 +12,7 @@ from .calculators import Calculator as Calculator, calculator as calculator, reg
 from .canonical import canonical_json as canonical_json, digest as digest, json_value as json_value, rounded as rounded
 from .compiled import (
     compiled_key as compiled_key,
+    keeps_compiled as keeps_compiled,
     recall_compiled as recall_compiled,
     remember_compiled as remember_compiled,
 )
@@ -80,7 +81,7 @@ from .records import (
     record_of as record_of,
     records_of as records_of,
 )
-from .short_columns import among as among, known_or as known_or
+from .short_columns import among as among, distinct_numbers as distinct_numbers, known_or as known_or
 from .traced import (
     OPERATIONS as OPERATIONS,
     Traced as Traced,

@@ -25,7 +25,7 @@ from whichgpu.engine.core.yaml.cache import cache_folder, replace_file
 
 _T = TypeVar("_T")
 _HASH_BYTES = 16
-_MOST_ENTRIES = 40
+_MOST_ENTRIES = 100
 _ENGINE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - as below.
 
 
@@ -46,6 +46,11 @@ def compiled_key(files: Iterable[Path], *more: str) -> str | None:
     except OSError:
         return None
     return whole.hexdigest()
+
+
+def keeps_compiled() -> bool:
+    """Whether anything is kept between runs, and taken from there, at the moment."""
+    return cache_folder() is not None
 
 
 def recall_compiled(kind: str, key: str | None, form: type[_T]) -> _T | None:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from whichgpu.engine.core import distinct_numbers
 from whichgpu.engine.plans.found import Found
 from whichgpu.engine.plans.size_columns import SizeColumns
 from whichgpu.engine.plans.targets import Goals, judged
@@ -48,7 +49,8 @@ def count_ends(columns: SizeColumns, goals: Goals, found: Found, speeds: Sequenc
 
 def _smallest(columns: SizeColumns, gpu: Ints, end: str) -> Ints:
     """The smallest count of each plan's GPU that holds this end of the band; 0 where none does."""
-    each, which = np.unique(gpu, return_inverse=True)
+    first, which = distinct_numbers(gpu)
+    each = gpu[first]
     counts = columns.fabrics.counts[columns.links.fabric[each]]
     place, step = np.nonzero(counts)
     choices = columns.choices(each[place], counts[place, step])

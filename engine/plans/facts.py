@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from whichgpu.engine.core import Column, NumberColumn, WordColumn, column_of, yes_no
+from whichgpu.engine.core import Column, NumberColumn, WordColumn, column_of, distinct_numbers, yes_no
 from whichgpu.engine.plans.costs.cost import NONE, OFFER, OWNED, PURCHASE, CostColumns
 from whichgpu.engine.plans.found import Found
 from whichgpu.engine.plans.links import LinkTable
@@ -197,8 +197,10 @@ def _cost(costs: CostColumns) -> dict[str, Column]:
     facts: dict[str, Column] = {f"plan.{name}": NumberColumn(getattr(costs, name)) for name in _COSTS}
     offered = costs.origin == OFFER
     # Few offers stand behind many plans.
-    numbers, which = np.unique(np.where(offered, costs.rental, 0), return_inverse=True)
-    offers = [rental.offer if rental else None for rental in (costs.rentals.rentals[n] for n in numbers.tolist())]
+    numbers = np.where(offered, costs.rental, 0)
+    first, which = distinct_numbers(numbers)
+    rentals = (costs.rentals.rentals[number] for number in numbers[first].tolist())
+    offers = [rental.offer if rental else None for rental in rentals]
 
     def of_offer(name: str) -> Column:
         return column_of([getattr(offer, name) or None if offer else None for offer in offers]).take(which)

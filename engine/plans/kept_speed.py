@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from whichgpu.engine.core import distinct_numbers
 from whichgpu.engine.plans.layouts import Layouts
 from whichgpu.engine.sizing import Bools, Floats, Ints
 
@@ -73,11 +74,11 @@ class KeptSpeed:
             if len(self._keys) > _MOST_KEPT:
                 self._keys, self._rows, self._sped = self._keys[:0], self._rows[:0], None
                 new = np.ones(len(keys), np.bool_)
-            added, first = np.unique(keys[new], return_index=True)
-            chosen = np.flatnonzero(new)[first]
+            chosen = np.flatnonzero(new)
+            chosen = chosen[distinct_numbers(keys[chosen])[0]]
             more = self._compute(which[chosen], layouts.take(chosen), None if max_batch is None else max_batch[chosen])
             self._sped = more if self._sped is None else self._sped.followed_by(more)
-            self._add(added)
+            self._add(keys[chosen])
             rows, _ = self._found(keys)
         return self._sped.take(rows)
 

@@ -15,6 +15,9 @@ from whichgpu.engine.sizing import SHARDINGS, Ints, Job, Layout, Rows, degrees_o
 #: Heads and key-value heads of a model whose dimensions are not known: published ones split evenly.
 _USUAL_HEADS = (64, 8)
 
+#: Bits of the number that stands for a layout: no layout has 2^18 GPUs.
+LAYOUT_BITS = 43
+
 #: Shardings as layouts number them: everything whole, and all but the states of the optimizer.
 WHOLE, OPTIMIZER_ALONE = SHARDINGS.index("none"), SHARDINGS.index("zero1")
 
@@ -39,7 +42,7 @@ class Layouts(NamedTuple):
 
     @property
     def codes(self) -> Any:
-        """A number for each layout, the same for equal ones alone; below 2^43, as no layout has 2^18 GPUs."""
+        """A number for each layout, the same for equal ones alone, of ``LAYOUT_BITS``."""
         return ((self.tensor << 11 | self.pipeline) << 18 | self.data) << 3 | self.sharding
 
     def have(self, degrees: Sequence[int | None]) -> Any:

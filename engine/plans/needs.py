@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from whichgpu.engine.core import distinct_numbers
 from whichgpu.engine.plans.constants import plan_constants
 from whichgpu.engine.plans.layouts import Layouts, blocks_of, columns_of, joined, manner_of
 from whichgpu.engine.sizing import (
@@ -81,7 +82,7 @@ class Needs:
             counts: of GPUs.
             tensor_most: over how many of them a layer may be split, for each count.
         """
-        _, first, which = np.unique(counts * (_MOST + 1) + tensor_most, return_index=True, return_inverse=True)
+        first, which = distinct_numbers(counts * (_MOST + 1) + tensor_most)
         asked = list(zip(counts[first].tolist(), tensor_most[first].tolist(), strict=True))
         self._prepare([key for key in asked if key not in self._blocks])
         block = np.array([self._blocks[key] for key in asked], np.int64)[which]
@@ -130,10 +131,9 @@ class Needs:
         serving = not self._job.training
         if serving and not self._job.expert_parallel:  # One replica is like the others, and like one that is alone.
             rows = rows._replace(data=np.ones_like(rows.data))
-        _, first, which = np.unique(rows.codes, return_index=True, return_inverse=True)
-        distinct = rows.take(first)
+        first, which = distinct_numbers(rows.codes)
         probes = self._probes
-        each = distinct.take(np.repeat(np.arange(len(first)), len(probes)))
+        each = rows.take(np.repeat(first, len(probes)))
         batch = np.tile(probes, len(first)) * (each.data if serving else 1)
         needed = self.raised_gb(each, batch).reshape(len(first), len(probes))[which]
         # Along the last piece of the line that begins within the limit.

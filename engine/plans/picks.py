@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from whichgpu.engine.core import among
-from whichgpu.engine.plans.layouts import Layouts, joined
+from whichgpu.engine.core import among, distinct_numbers
+from whichgpu.engine.plans.layouts import LAYOUT_BITS, Layouts, joined
 from whichgpu.engine.sizing import Bools, Ints
 
 
@@ -55,11 +55,8 @@ def put_together(found: Sequence[Picks], degrees: tuple[int | None, ...] = ()) -
     places, tables, whys, timed = zip(*found, strict=True)
     place, layouts = np.concatenate(places), joined(tables)
     picks = Picks(place, layouts, np.concatenate(whys), np.concatenate(timed))
-    sorted_ = np.lexsort((*reversed(layouts), place))
-    keys = np.stack([place, *layouts])[:, sorted_]
-    again = np.zeros(len(place), np.bool_)
-    again[sorted_[1:]] = (keys[:, 1:] == keys[:, :-1]).all(0)
-    picks = picks.take(~again)
+    first, _ = distinct_numbers(place << LAYOUT_BITS | layouts.codes)
+    picks = picks.take(np.sort(first))
     if any(degrees):
         stated = picks.layouts.have(degrees)
         bound = among(picks.place, picks.place[stated])

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from whichgpu.engine.core import among, known_or
+from whichgpu.engine.core import among, distinct_numbers, known_or
 from whichgpu.engine.plans.needs import Choices
 from whichgpu.engine.plans.picks import Picks, grouped, not_beaten, picks_of, why_smallest
 from whichgpu.engine.plans.replica_counts import Replicas, first_tries, most_that_help, needed_replicas, speed_of
@@ -106,7 +106,7 @@ def _least(sizes: PlanSizes, choices: Choices, limit_gb: Floats, most: Ints) -> 
     most = np.minimum(sizes.job.concurrency, most[~held] // crowded.width)
     if most.max(initial=1) < 2:
         return least
-    _, first, split = np.unique(crowded.tensor << 20 | crowded.pipeline, return_index=True, return_inverse=True)
+    first, split = distinct_numbers(crowded.tensor << 20 | crowded.pipeline)
     numbers = np.arange(2, most.max() + 1)
     each = crowded.take(np.repeat(first, len(numbers)))._replace(data=np.tile(numbers, len(first)))
     needed = sizes.columns.needs.raised_gb(each, sizes.job.concurrency).reshape(len(first), len(numbers))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from datetime import date
 from functools import cached_property
+from itertools import repeat
 
 import numpy as np
 from msgspec.structs import replace
@@ -80,12 +81,13 @@ class OfferIndex:
     ) -> Ints:
         """``rental`` of many plans, each as its number in ``rentals``."""
         whole = (np.asarray(column, np.int64).tolist() for column in (counts, together))
-        plans = zip(gpus, *whole, linked.tolist(), strict=True)
-        known, found = self._numbers, []
-        for gpu, count, shared, joined in plans:
-            asked = (gpu.id, count, shared, joined, interruptible)
-            number = known.get(asked)
-            found.append(self._number(gpu, asked) if number is None else number)
+        ids = [gpu.id for gpu in gpus]
+        asked = [*zip(ids, *whole, linked.tolist(), repeat(interruptible, len(ids)), strict=True)]
+        known = map(self._numbers.get, asked)
+        found = [
+            self._number(gpu, each) if number is None else number
+            for gpu, each, number in zip(gpus, asked, known, strict=True)
+        ]
         return np.array(found, np.int64)
 
     def _number(self, gpu: Gpu, asked: _Asked) -> int:

@@ -18,6 +18,7 @@ Measured limits of the engine and how they are kept:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -25,7 +26,8 @@ from msgspec import Struct
 
 from whichgpu.engine.rules.inference.driver import BATCH
 from whichgpu.engine.rules.inference.encode import FlagNames, Kind, property_names
-from whichgpu.engine.rules.inference.native import InList, NativeTest, facts_of, patterns, width_of
+from whichgpu.engine.rules.inference.native import InList, NativeTest, facts_of, native_tests, patterns, width_of
+from whichgpu.engine.rules.inference.parts import Part, Parts, dismissing_first
 from whichgpu.engine.rules.language.tree import is_local
 
 
@@ -35,6 +37,8 @@ MAX_GROUPS = 16
 MAX_TESTS_IN_BUCKET = 400
 MAX_PROPERTIES = 240
 MAX_LISTS = 10
+#: A part that all fact sets share becomes a gate where so many rules and guards have it.
+GATED_FROM = 8
 
 _Item = TypeVar("_Item")
 
@@ -88,6 +92,56 @@ class Ruleset(Struct, frozen=True):
     buckets: tuple[Bucket, ...]
 
 
+class Rulesets(Struct, frozen=True):
+    """All rulesets of a level."""
+
+    gates: tuple[Ruleset, ...]  # and what no gate stands before
+    common: tuple[Ruleset, ...]
+    local: tuple[Ruleset, ...]
+    rule_of: dict[str, str]  # engine name -> rule id
+
+
+def rulesets_of(level: Parts, *, native: bool) -> Rulesets:
+    """The rulesets of a level's rules, given by their conditions; without ``native`` with condition fields only."""
+    parts = level.parts
+    tests: list[NativeTest | None] = native_tests(parts) if native else [None] * len(parts)
+    guard_numbers: dict[tuple[int, ...], int] = {}
+    rule_of: dict[str, str] = {}
+    common: dict[str, tuple[int, ...]] = {}
+    local: list[Unit] = []
+    for number, (rule, (shared, own)) in enumerate(level.split.items()):
+        name = f"r{number}"
+        rule_of[name] = rule
+        if own:
+            guard = guard_numbers.setdefault(shared, len(guard_numbers)) if shared else NO_GUARD
+            local.append(unit(name, own, tests, guard))
+        else:
+            common[name] = shared
+    common |= {f"g{number}": shared for shared, number in guard_numbers.items()}
+    gated = _gates(common, parts)
+    first = [unit(name, shared, tests) for name, shared in common.items() if name not in gated]
+    first += [unit(f"h{part}", [part], tests) for part in sorted(set(gated.values()))]
+    behind = [unit(name, [part for part in common[name] if part != gate], tests, gate) for name, gate in gated.items()]
+    return Rulesets(
+        compile_units(first, apart=False, guarded=False),
+        compile_units(behind, apart=False, guarded=True),
+        compile_units(local, apart=True, guarded=True),
+        rule_of,
+    )
+
+
+def _gates(units: dict[str, tuple[int, ...]], parts: Sequence[Part]) -> dict[str, int]:
+    """For units, given by their parts, the part that stands before them as a gate; some have none."""
+    uses = Counter(part for own in units.values() if len(own) > 1 for part in own)
+    first = dismissing_first(parts, uses)
+    found: dict[str, int] = {}
+    for name, own in units.items():
+        many = [part for part in own if uses[part] >= GATED_FROM]
+        if many and len(own) > 1:
+            found[name] = min(many, key=first)
+    return found
+
+
 def unit(name: str, parts: Iterable[int], tests: Sequence[NativeTest | None], guard: int = NO_GUARD) -> Unit:
     """A unit with as many native tests as a pattern holds."""
     chosen: list[tuple[int, NativeTest | None]] = []
@@ -102,7 +156,7 @@ def unit(name: str, parts: Iterable[int], tests: Sequence[NativeTest | None], gu
     return Unit(name, tuple(chosen), guard)
 
 
-def compile_units(units: Sequence[Unit], *, apart: bool, guarded: bool) -> list[Ruleset]:
+def compile_units(units: Sequence[Unit], *, apart: bool, guarded: bool) -> tuple[Ruleset, ...]:
     """Rulesets that together fire every unit.
 
     Args:
@@ -115,7 +169,7 @@ def compile_units(units: Sequence[Unit], *, apart: bool, guarded: bool) -> list[
     ordered = sorted(units, key=lambda each: (each.guard, read[each.name]))
     groups = _pieces(list(_runs(ordered, apart=apart)), MAX_BUCKETS_IN_GROUP)
     names = _names_of(units)
-    return [_ruleset(some, names) for some in _pieces(groups, 1 if guarded else MAX_GROUPS)]
+    return tuple(_ruleset(some, names) for some in _pieces(groups, 1 if guarded else MAX_GROUPS))
 
 
 def _pieces(items: Sequence[_Item], size: int) -> list[Sequence[_Item]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence, Set
 from typing import get_args
 
@@ -10,18 +9,13 @@ import numpy as np
 from msgspec import Struct, field
 
 from whichgpu.engine.core import Codes, Facts, FactTable, Value
-from whichgpu.engine.rules.inference.compile import NO_GUARD, Bucket, Field, Ruleset, Unit, unit
+from whichgpu.engine.rules.inference.compile import NO_GUARD, Bucket, Field, Ruleset, Rulesets, rulesets_of
 from whichgpu.engine.rules.inference.encode import Kind, TextCache, Unencodable
 from whichgpu.engine.rules.inference.evaluation import Evaluation
-from whichgpu.engine.rules.inference.native import NativeTest, native_tests
-from whichgpu.engine.rules.inference.parts import Part, Parts, dismissing_first
-from whichgpu.engine.rules.inference.rulesets import BEGINNINGS, BucketInput, Loaded, Rest, load_units
+from whichgpu.engine.rules.inference.parts import Parts
+from whichgpu.engine.rules.inference.rulesets import BEGINNINGS, BucketInput, Loaded, Rest, loaded_rulesets
 from whichgpu.engine.rules.inference.table_evaluation import TableEvaluation
 from whichgpu.engine.rules.language.columns import Rows
-
-
-#: A part that all fact sets share becomes a gate where so many rules and guards have it.
-GATED_FROM = 8
 
 
 class _Form(Struct, frozen=True):
@@ -89,10 +83,12 @@ class DurableMatcher:
 
     Args:
         parts: the conditions of the level's rules.
+        native: the rulesets with native tests, where they were made before.
     """
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Parts, native: Rulesets | None = None) -> None:
         self._parts = parts
+        self._native = native
         self._forms: dict[bool, _Form] = {}
         self._texts: dict[Kind, TextCache] = {kind: TextCache(kind) for kind in get_args(Kind)}
 
@@ -119,36 +115,17 @@ class DurableMatcher:
 
     def _form(self, *, native: bool) -> _Form:
         if native not in self._forms:
-            self._forms[native] = self._compile(native=native)
+            kept = self._native if native else None
+            self._forms[native] = self._loaded(kept or rulesets_of(self._parts, native=native))
         return self._forms[native]
 
-    def _compile(self, *, native: bool) -> _Form:
+    def _loaded(self, of: Rulesets) -> _Form:
         parts = self._parts.parts
-        tests: list[NativeTest | None] = native_tests(parts) if native else [None] * len(parts)
-        guard_numbers: dict[tuple[int, ...], int] = {}
-        rule_of: dict[str, str] = {}
-        common: dict[str, tuple[int, ...]] = {}
-        local: list[Unit] = []
-        for number, (rule, (shared, own)) in enumerate(self._parts.split.items()):
-            name = f"r{number}"
-            rule_of[name] = rule
-            if own:
-                guard = guard_numbers.setdefault(shared, len(guard_numbers)) if shared else NO_GUARD
-                local.append(unit(name, own, tests, guard))
-            else:
-                common[name] = shared
-        common |= {f"g{number}": shared for shared, number in guard_numbers.items()}
-        gated = _gates(common, parts)
-        first = [unit(name, shared, tests) for name, shared in common.items() if name not in gated]
-        first += [unit(f"h{part}", [part], tests) for part in sorted(set(gated.values()))]
-        behind = [
-            unit(name, [part for part in common[name] if part != gate], tests, gate) for name, gate in gated.items()
-        ]
         return _Form(
-            load_units("gates", first, parts, guarded=False),
-            load_units("common", behind, parts),
-            load_units("local", local, parts, apart=True),
-            rule_of,
+            loaded_rulesets("gates", of.gates, parts),
+            loaded_rulesets("common", of.common, parts),
+            loaded_rulesets("local", of.local, parts),
+            of.rule_of,
         )
 
     def _fire_common(self, seen: Evaluation, *, native: bool) -> tuple[list[str], frozenset[int]]:
@@ -277,18 +254,6 @@ class DurableMatcher:
                     unencodable.add(code)
             odd.update(place for place, code in enumerate(codes) if code in unencodable)
         return texts if isinstance(codes, range) else [texts[code] for code in codes]
-
-
-def _gates(units: dict[str, tuple[int, ...]], parts: Sequence[Part]) -> dict[str, int]:
-    """For units, given by their parts, the part that stands before them as a gate; some have none."""
-    uses = Counter(part for own in units.values() if len(own) > 1 for part in own)
-    first = dismissing_first(parts, uses)
-    found: dict[str, int] = {}
-    for name, own in units.items():
-        many = [part for part in own if uses[part] >= GATED_FROM]
-        if many and len(own) > 1:
-            found[name] = min(many, key=first)
-    return found
 
 
 def _joined(columns: list[list[str]], size: int) -> Rest:

@@ -47,9 +47,9 @@ class Sharing(Struct, frozen=True):
 class Evaluator:
     """Rules, by id and in the order of ids, made into functions that serve any number of decisions."""
 
-    def __init__(self, rules: Mapping[str, Rule]) -> None:
+    def __init__(self, rules: Mapping[str, Rule], taken_apart: Parts | None = None) -> None:
         self.rules = rules
-        self.parts: Parts = parts_of(rules)
+        self.parts: Parts = parts_of(rules) if taken_apart is None else taken_apart
         parts = self.parts.parts
         #: A part as a function of the facts of a case.
         self.scalar: Callable[[int], Compiled] = cache(lambda part: compile_expr(parts[part].expr))

@@ -21,6 +21,7 @@ from whichgpu.engine.rules.inference.driver import durable_available
 from whichgpu.engine.rules.inference.durable import DurableMatcher, Seen
 from whichgpu.engine.rules.inference.evaluation import CaseEvaluation, Evaluation
 from whichgpu.engine.rules.inference.evaluator import Evaluator
+from whichgpu.engine.rules.inference.prepared import Prepared, prepared
 from whichgpu.engine.rules.inference.table_evaluation import TableEvaluation
 from whichgpu.engine.rules.language import facts_read
 from whichgpu.engine.rules.rulebook.model import Condition, Rule
@@ -63,17 +64,23 @@ class Level:
     Args:
         rules: the level's rules, all of one scope or mixed.
         engine: fires the rules beside the generated evaluator; durable-rules if it is available, else none.
+        key: of the rulebook, where what is made of the rules is kept between runs.
     """
 
-    def __init__(self, rules: Iterable[Rule], engine: Matcher | None = None) -> None:
+    def __init__(self, rules: Iterable[Rule], engine: Matcher | None = None, key: str | None = None) -> None:
         self.rules: dict[str, Rule] = {rule.id: rule for rule in sorted(rules, key=lambda rule: rule.id)}
         self._engine = engine
+        self._key = key
         self._durable: DurableMatcher | None = None
+
+    @cached_property
+    def _prepared(self) -> Prepared | None:
+        return None if self._key is None else prepared(self.rules, self._key)
 
     @cached_property
     def evaluator(self) -> Evaluator:
         """The rules made into functions, when they first fire: some levels never do."""
-        return Evaluator(self.rules)
+        return Evaluator(self.rules, self._prepared.parts if self._prepared else None)
 
     def engine(self) -> Matcher | None:
         """What fires the rules beside the generated evaluator, if anything does at the moment."""
@@ -86,7 +93,7 @@ class Level:
     def durable(self) -> DurableMatcher:
         """This level in durable-rules' form, whether or not it is available to fire."""
         if self._durable is None:
-            self._durable = DurableMatcher(self.evaluator.parts)
+            self._durable = DurableMatcher(self.evaluator.parts, self._prepared.rulesets if self._prepared else None)
         return self._durable
 
     def evaluate(self, shared: Facts, fact_sets: Sequence[Facts]) -> Evaluation:

@@ -23,7 +23,7 @@ MAX_CHOICES = 48
 _ENGINE_OP: dict[CompareOp, str] = {"!=": "$neq", "<": "$lt", "<=": "$lte", ">": "$gt", ">=": "$gte"}
 
 
-class AgainstConstant(Struct, frozen=True):
+class AgainstConstant(Struct, frozen=True, tag=True, array_like=True):
     """``fact op constant``; the constant as JSON text."""
 
     fact: str
@@ -32,7 +32,7 @@ class AgainstConstant(Struct, frozen=True):
     kind: Kind
 
 
-class InList(Struct, frozen=True):
+class InList(Struct, frozen=True, tag=True, array_like=True):
     """``fact in [constants]``, or ``not in``. At most one choice can be true, so the engine's ``$or`` fires once."""
 
     fact: str
@@ -41,7 +41,7 @@ class InList(Struct, frozen=True):
     kind: Kind
 
 
-class TwoFacts(Struct, frozen=True):
+class TwoFacts(Struct, frozen=True, tag=True, array_like=True):
     """``left op right`` or ``left op right * factor``."""
 
     left: str

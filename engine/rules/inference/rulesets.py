@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import add
@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from msgspec import Struct
 
 from whichgpu.engine.core import FactTable, InternalError
-from whichgpu.engine.rules.inference.compile import Bucket, Ruleset, Unit, compile_units
+from whichgpu.engine.rules.inference.compile import Bucket, Ruleset
 from whichgpu.engine.rules.inference.driver import MAX_FACTS, Session
 from whichgpu.engine.rules.inference.parts import Part
 from whichgpu.engine.rules.language.columns import Rows
@@ -95,11 +95,8 @@ class Loaded:
                 yield name, [position for position, rest in enumerate(every) if rest in alike]
 
 
-def load_units(
-    name: str, units: Sequence[Unit], parts: Sequence[Part], *, apart: bool = False, guarded: bool = True
-) -> tuple[Loaded, ...]:
-    """The rulesets that together fire some units; see ``compile_units``."""
-    rulesets = compile_units(units, apart=apart, guarded=guarded)
+def loaded_rulesets(name: str, rulesets: Iterable[Ruleset], parts: Sequence[Part]) -> tuple[Loaded, ...]:
+    """Rulesets, ready to fire; ``parts`` are the conditions of their level."""
     return tuple(Loaded(f"{name}{number}", ruleset, parts) for number, ruleset in enumerate(rulesets))
 
 

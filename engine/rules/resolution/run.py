@@ -112,11 +112,11 @@ class _Run:
         if len(candidates) > 1:
             candidates.sort(key=lambda c: (PRECEDENCE.index(c.origin), c.by))
         if fact in self.resolved:
-            candidates = [self.resolved[fact].candidate, *candidates]
+            candidates.insert(0, self.resolved[fact].candidate)
         if not candidates:
             return
-        best = candidates[0]
-        overruled = tuple(c for c in candidates[1:] if c.value != best.value and c.origin != "assumed")
+        best, *weaker = candidates
+        overruled = tuple([c for c in weaker if c.value != best.value and c.origin != "assumed"])
         self.resolved[fact] = ResolvedFact(fact, best, overruled)
         self.facts[fact] = best.value
 
@@ -198,7 +198,8 @@ class FactResolver:
         if step.compiled is not None:
             _fire(step, step.compiled, run)
         for fact in step.level.closes:
-            _assume(self._defaults.get(fact, ()), run)
+            if defaults := self._defaults.get(fact):
+                _assume(defaults, run)
             if fact not in run.blocked:
                 run.close(fact)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import astuple, replace
 
-from whichgpu.engine.core import compiled_key, distinct, recall_compiled, remember_compiled
+from whichgpu.engine.core import compiled_key, distinct, keeps_compiled, recall_compiled, remember_compiled
 from whichgpu.engine.rules.facts.model import Vocabulary
 from whichgpu.engine.rules.rulebook.effect_records import AnyEffect
 from whichgpu.engine.rules.rulebook.model import KnownNames, Rulebook
@@ -40,13 +40,13 @@ def load_rulebook(
     key = _key(paths, vocabulary, known) if cached and not tests else None
     kept = recall_compiled("rulebook", key, PackedRulebook)
     if kept is not None:
-        return kept.rulebook()
+        return replace(kept.rulebook(), key=key)
     from whichgpu.engine.rules.rulebook.assembling import assemble_folders  # noqa: PLC0415  # Not where it was kept.
 
     rulebook = assemble_folders(paths, vocabulary, known, cached=cached, tests=tests)
     if key is not None:
         remember_compiled("rulebook", key, PackedRulebook.of(rulebook))
-    return rulebook
+    return replace(rulebook, key=key)
 
 
 class PackedRulebook(Struct, frozen=True):
@@ -68,8 +68,8 @@ class PackedRulebook(Struct, frozen=True):
 
 
 def _key(folders: Sequence[Path], vocabulary: Vocabulary, known: KnownNames) -> str | None:
-    """The key of a rulebook; None where its vocabulary comes from no files, or a folder is none."""
-    if vocabulary.key is None or not all(folder.is_dir() for folder in folders):
+    """The key of a rulebook; None where nothing is kept, its vocabulary comes from no files, or a folder is none."""
+    if not keeps_compiled() or vocabulary.key is None or not all(folder.is_dir() for folder in folders):
         return None
     names = (",".join(sorted(each)) for each in astuple(known))
     files = (path for folder in folders for path in sorted(folder.iterdir()) if path.suffix in {".yaml", ".yml"})

@@ -191,6 +191,7 @@ class Rulebook(Struct, frozen=True):
     digest: str
     layers: tuple[Layer, ...]
     changes: tuple[Change, ...] = ()  # by every layer but the lowest
+    key: str | None = None  # of what is kept of it between runs; None where nothing is
 
     def rule(self, rule_id: str) -> Rule:
         """The rule with this id. Raises KeyError if there is none."""

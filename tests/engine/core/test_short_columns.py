@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, strategies as st
 
-from whichgpu.engine.core import among, known_or
+from whichgpu.engine.core import among, distinct_numbers, known_or
 
 
 codes = st.lists(st.integers(0, 300), max_size=40).map(lambda numbers: np.array(numbers, np.intp))
@@ -14,6 +14,12 @@ codes = st.lists(st.integers(0, 300), max_size=40).map(lambda numbers: np.array(
 @given(codes, codes)
 def test_which_codes_are_among_others(one: np.ndarray, others: np.ndarray) -> None:
     assert among(one, others).tolist() == np.isin(one, others).tolist()
+
+
+@given(codes)
+def test_distinct_numbers_stand_where_they_are_met_first(numbers: np.ndarray) -> None:
+    _, first, which = np.unique(numbers, return_index=True, return_inverse=True)
+    assert [found.tolist() for found in distinct_numbers(numbers)] == [first.tolist(), which.tolist()]
 
 
 def test_pairs_keep_their_form() -> None:
