@@ -23,7 +23,7 @@ from whichgpu.engine.sizing.rows import Floats, Ints, Rows, ceiling
 from whichgpu.engine.sizing.speed_coders import beside_steps
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_kernels import starting_s, with_starts
-from whichgpu.engine.sizing.speed_links import Split
+from whichgpu.engine.sizing.speed_links import Split, all_reduce_s
 from whichgpu.engine.sizing.speed_peaks import serving_precisions, training_precisions
 from whichgpu.engine.sizing.speed_tokens import attends, between_s
 from whichgpu.engine.sizing.training_exchange import Learning, between_exchanges, data_exchange_s, unhidden_s
@@ -32,6 +32,7 @@ from whichgpu.engine.sizing.training_time import product_use
 
 #: Layers of a network of which no more is known than its size: those of ResNet-50.
 _LAYERS = 50.0
+_SIXTEEN_BITS = 2.0  # bytes
 _NARROW = frozenset({"fp4", "fp8", "int8"})
 #: How maps pass memory, by the software that is stated; see ``map_passes`` in ``knowledge/speed.yaml``.
 _PASSES = {"transformers": "eager", "tensorrt-llm": "engine"}
@@ -155,7 +156,8 @@ def _diffusion_values(
     passes = (model.guidance_passes if model else None) or diffusion.guidance_passes.value
     steps = 1.0 * job.denoising_steps if job.denoising_steps else diffusion.steps.at(TURNED[pick])
     # A step is never shorter than the start of its kernels; of full batches the start does not count.
-    most = np.maximum(1.0, ceiling(rows.batch, rows.count))
+    replicas = rows.count // rows.tensor
+    most = np.maximum(1.0, ceiling(rows.batch, replicas))
     if demand.capacity and demand.rate is None:
         most = np.maximum(most, starting / computing)
     frames = job.frames if job.family == "diffusion_video" else 1
@@ -163,11 +165,14 @@ def _diffusion_values(
     fetching = fetched_gb(job) * 1e9 / table.host_bandwidth(pick)[which] if job.cpu_offload else 0.0
 
     def batch_s(batch: Any) -> Any:
-        return steps * np.maximum(passes * batch * computing, starting) + beside(batch) + fetching
+        # Ranks share the products of a layer and add up what they come to after attention and after its other half.
+        joining = 2.0 * denoiser.layers * all_reduce_s(batch * denoiser.exchanged, rows.tensor, split.tensor_link)
+        evaluating = np.maximum(passes * (batch * computing / rows.tensor + joining), starting)
+        return steps * evaluating + beside(batch) + fetching
 
     # A picture takes seconds, so that a queue feeds all replicas.
-    server = BatchServer(batch_s, most, 0.0, rows.count)
-    values = batch_values(server, rows.count, rows.batch, demand)
+    server = BatchServer(batch_s, most, 0.0, replicas)
+    values = batch_values(server, replicas, rows.batch, demand)
     values["steps_per_s"] = values["samples_per_s"] * steps
     if job.family == "diffusion_image":
         values["images_per_s"] = values["samples_per_s"]
@@ -183,6 +188,7 @@ class Denoiser(NamedTuple):
     layers: float
     adapted: float  # matrices of attention, to which adapters are fitted
     params: float
+    exchanged: float  # bytes that tensor ranks sum twice a layer
 
 
 def _evaluation_s(job: Job, denoiser: Denoiser, table: GpuTable, pick: Pick) -> Any:
@@ -257,7 +263,8 @@ def _denoiser_of(job: Job) -> Denoiser | None:
         kept = pixels * getattr(traced.kept, how)
     # A block of a UNet attends to itself and to the prompt, with four matrices each.
     attentions = 2 if convolves else traced.attentions if traced is not None else 1
-    return Denoiser(products, attention, kept, layers, 4.0 * attentions * layers, params)
+    adapted = 4.0 * attentions * layers
+    return Denoiser(products, attention, kept, layers, adapted, params, tokens * width * _SIXTEEN_BITS)
 
 
 def _pixels_of(job: Job) -> Any:

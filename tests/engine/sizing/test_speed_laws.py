@@ -357,6 +357,15 @@ def test_pictures_of_sdxl_on_an_h100() -> None:
     assert two["images_per_s"] == pytest.approx(found["images_per_s"])  # One request is in flight.
 
 
+def test_ranks_of_a_denoiser_share_its_products_and_exchange_what_they_come_to() -> None:
+    flux = job({"task": "inference"}, "flux.1-dev")
+    one, replicas = values(flux), values(flux, H100, Layout(data=4))
+    split, over_pcie = (values(flux, H100, Layout(4), link) for link in ("nvlink", "pcie"))
+    assert one["latency_ms"] / 4 < split["latency_ms"] < over_pcie["latency_ms"] < one["latency_ms"]
+    # All four make one picture after the other, and lose what they wait for each other.
+    assert one["capacity_samples_per_s"] < split["capacity_samples_per_s"] < replicas["capacity_samples_per_s"]
+
+
 def test_clips_grow_faster_than_their_frames() -> None:
     facts: Facts = {"task": "inference", "model_family": "diffusion_video", "param_count_b": 2.0, "image_px": 832}
     short, long = (values(job({**facts, "frames": frames})) for frames in (17, 81))
