@@ -51,8 +51,9 @@ class Traits(Struct, frozen=True):
         return Traits(*map(change, astuple(self)))
 
 
-#: Facts that together say how soon all of a job's work, or all of an answer, is due.
-_WHOLE_TIMES = ({"deadline_hours"}, {"latency_slo_ms"}, {"ttft_slo_ms", "tpot_slo_ms"})
+#: Facts that together say how soon all of a run is due, or all of an answer to so many requests a second. Users who ask
+#: again as soon as they are answered ask more of what is faster.
+_WHOLE_TIMES = ({"deadline_hours"}, {"latency_slo_ms", "peak_qps"}, {"ttft_slo_ms", "tpot_slo_ms", "peak_qps"})
 
 
 class AskedLoad(NamedTuple):
