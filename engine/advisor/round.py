@@ -9,7 +9,7 @@ import numpy as np
 from msgspec.structs import astuple
 
 from whichgpu.engine.advisor.choice import Standings, choose
-from whichgpu.engine.advisor.contenders import Contenders, Flags, Traits, due, stated_load, traits_of
+from whichgpu.engine.advisor.contenders import Contenders, Flags, due, stated_load, traits_of
 from whichgpu.engine.advisor.evidence import Evidence, Mark
 from whichgpu.engine.advisor.margins import late_at_slow_end
 from whichgpu.engine.advisor.measures import MeasureColumns, is_job, is_long, measures_among
@@ -64,8 +64,7 @@ def run_round(
     lacking = missing_for_proof(rejecting.evaluation, unstated)
     evidence = Evidence(stages.prefer, preferring, measures, ends, objective)
     proven = np.array([row not in lacking for row in alive.tolist()], np.bool_)
-    traits, is_due = traits_of(survivors, stated_load(intake)), due(intake)
-    contenders = _contenders(survivors, traits, measures, evidence, proven, is_due=is_due)
+    contenders = _contenders(survivors, intake, measures, evidence, proven)
     rows, order, implausible = _ordered(survivors, contenders, objective, stated_times(intake.facts))
     sides = _Sides(knowledge, stages, table, facts, derived, rejecting)
     ids, by = [survivors.ids[row] for row in rows.tolist()], tuple(beside)
@@ -93,12 +92,13 @@ def run_round(
 
 
 def _contenders(
-    plans: PlanTable, traits: Traits, measures: MeasureColumns, evidence: Evidence, proven: Flags, *, is_due: bool
+    plans: PlanTable, intake: ResolvedFacts, measures: MeasureColumns, evidence: Evidence, proven: Flags
 ) -> Contenders:
     """What choosing reads of the plans that no rule rejects."""
     fallback, in_card_band, in_count_band = map(evidence.marked, _MARKS)
     meets = "plan.meets_with_room"
-    targets = ~plans.no(meets), plans.yes(meets) & is_due
+    targets = ~plans.no(meets), plans.yes(meets) & due(intake)
+    traits = traits_of(plans, stated_load(intake))
     return Contenders(traits, measures, evidence.scores, proven, fallback, in_card_band, in_count_band, *targets)
 
 

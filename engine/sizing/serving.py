@@ -119,6 +119,7 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
 
     def band() -> Band:
         low, high, reason = _band(
+            job,
             shape,
             reserve,
             kept=kept_ends(job, shape, rows, reserve),
@@ -128,9 +129,6 @@ def serving_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
             activation=activation,
             most=np.maximum(activation + may_be, sequences * prompt_logits_left_open_gb(job, shape) / tensor),
             outside=outside,
-            context_stated="context_tokens" not in job.unstated,
-            engine_stated=job.engine_stated,
-            version_stated=job.engine_version is not None,
             ends_in_16_bits=_ends_in_16_bits(job, shape, weight, rows),
         )
         return Band(np.minimum(low, total), np.maximum(high, total), reason)
@@ -226,6 +224,7 @@ def layer_bytes(job: Job, shape: Shape, weight: WeightFormat, tensor: Any, share
 
 
 def _band(
+    job: Job,
     shape: Shape,
     reserve: EngineReserve,
     *,
@@ -236,26 +235,23 @@ def _band(
     activation: Any,
     most: Any,
     outside: Any,
-    context_stated: bool,
-    engine_stated: bool,
-    version_stated: bool,
     ends_in_16_bits: Any,
 ) -> tuple[Any, Any, str]:
     band = band_formulas().serving
     split = np.maximum(0.0, outside - reserve.outside_gib * GIB)
     if reserve.keeps_free:
         # An engine that is only assumed may be one that keeps nothing free.
-        low_rest = kept[0] if engine_stated else 0.0
+        low_rest = kept[0] if job.engine_stated else 0.0
         high_rest = kept[1] + split
         if reserve.whole_prompts_to is not None:
             low_rest, high_rest = low_rest + band.prompts_low.value * activation, high_rest + activation
     else:
         # Where the version is known, so is most of what a prompt takes.
-        low_rest = band.versioned_low.value * activation if version_stated else 0.0
+        low_rest = band.versioned_low.value * activation if job.engine_version is not None else 0.0
         high_rest = band.most_high.value * most + reserve.high_gib * GIB
     reason = "the engine's reserve varies by version, model family and settings"
     low_cache = cache
-    if not context_stated:
+    if "context_tokens" in job.unstated:
         low_cache, reason = band.context_open_low.value * cache, f"no context length is stated; {reason}"
     if shape.known:
         spread = band.loaded.value + (band.exact if shape.exact else band.architecture).value
