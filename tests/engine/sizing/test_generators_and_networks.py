@@ -376,11 +376,14 @@ def test_an_encoder_keeps_no_logits():
     assert "kv_cache" not in estimate(bert, **INFER, context_tokens=512, concurrency=32).breakdown
 
 
-def test_an_encoder_decoder_is_run_by_transformers():
+def test_an_encoder_decoder_is_run_by_transformers_until_requests_come_side_by_side():
     t5 = ModelSpec(
         id="t5", name="t5", kind="encoder_decoder", params_b=11.1, layers=24, hidden=4096, heads=64, intermediate=10240
     )
     assert job_from_facts(INFER, t5).engine == "transformers"
+    assert job_from_facts({**INFER, "concurrency": 1}, t5).engine == "transformers"
+    assert job_from_facts({**INFER, "concurrency": 2}, t5).engine == "tgi"
+    assert job_from_facts({**INFER, "peak_qps": 0.5}, t5).engine == "tgi"
     assert estimate(t5, **INFER).breakdown["weights"] == pytest.approx(22.2)
 
 
