@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -36,6 +37,8 @@ MOST_LINES = 50
 _AMOUNTS = ((3, 3, 3, 4), (3, 2, 3, 4), (3, 2, 3, 3), (3, 1, 2, 2), (2, 1, 2, 1), (1, 1, 1, 1), (0, 0, 1, 1))
 #: Less free memory than this is worth a second look: what estimates miss may take it.
 _LITTLE_FREE_PCT = 10.0
+#: Ratios of cost are printed to a percent: what is further off than this is another comparison.
+_AS_PRINTED = 0.02
 
 
 def brief_blocks(decision: JsonObject, names: Names, closing: Sequence[Block] = ()) -> list[Block]:
@@ -169,7 +172,7 @@ def _others(
         if other.get("id") in elsewhere:
             continue
         words = [against(other, plan), standing_words(other, names) or _ranked_lower(other, decision)]
-        items.append(Item(f"{name}{_its_price(other['cost'])}: {'; '.join(word for word in words if word)}."))
+        items.append(Item(f"{name}{_its_price(other, plan)}: {'; '.join(word for word in words if word)}."))
     return _section(f"Alternatives{_compared_by(decision)}", items, most, "alternatives", amount)
 
 
@@ -185,12 +188,17 @@ def _compared_by(decision: JsonObject) -> str:
     return "" if is_service(decision) else ", by cost and time of the same work"
 
 
-def _its_price(cost: JsonObject) -> str:
-    """By what a plan costs, as far as it is known: a run before an hour of it."""
-    hour, run = cost["usd_per_hour"], cost.get("usd_per_run")
+def _its_price(other: JsonObject, plan: JsonObject) -> str:
+    """By what a plan costs, as far as it is known: a run before an hour of it, where runs are what is compared.
+
+    Hardware that is bought for a share of its time is compared by what it costs while the next run comes in.
+    """
+    (hour, run), its = ((of["cost"]["usd_per_hour"], of["cost"].get("usd_per_run")) for of in (other, plan))
     if hour is None:
         return ""
-    return f" at {usd(run)} for the run ({usd(hour)} an hour)" if run else f" at {usd(hour)} an hour"
+    ratio = other.get("cost_ratio")
+    by_runs = run and (not its[1] or ratio is None or math.isclose(run / its[1], ratio, rel_tol=_AS_PRINTED))
+    return f" at {usd(run)} for the run ({usd(hour)} an hour)" if by_runs else f" at {usd(hour)} an hour"
 
 
 def _trade_offs(decision: JsonObject, most: int) -> list[Block]:

@@ -63,6 +63,15 @@ def test_alternatives_are_told_by_their_runs(whichgpu: Whichgpu) -> None:
     assert re.search(r"[\d.]+ h, \$\d+", table)
 
 
+def test_a_run_is_named_only_where_runs_are_what_is_compared(whichgpu: Whichgpu) -> None:
+    job = ("task=pretraining", "param_count_b=7", "train_tokens_b=140", "project_months=36", "utilization_pct=95")
+    for place, by_runs in ("deployment_site=datacenter", False), ("deployment_site=cloud", True):
+        page = " ".join(whichgpu("recommend", *stated((*job, place))).out.split())
+        others = page.partition("Alternatives")[2].partition("What would change")[0]
+        assert re.search(r"\d % c(heap|ostli)er", others), others
+        assert bool(re.search(r"for the run \([^)]*\): \d", others)) is by_runs, others
+
+
 def test_replicas_of_one_gpu_need_no_link_however_many(whichgpu: Whichgpu) -> None:
     job = ("task=inference", "model_name=llama-3.1-8b", "requests_total=100M", "objective=cheapest", "deadline=2 days")
     line = whichgpu("recommend", *stated(job), "--format", "json").out
