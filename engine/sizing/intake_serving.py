@@ -141,10 +141,10 @@ def _engine(reader: Reader, kind: Kind, family: Family, model: ModelSpec | None)
     if family != "llm":
         return _engine_of_networks(reader, family, model)
     if model is not None and model.kind == "encoder_decoder":
-        if reader.known("peak_qps") or (reader.number("concurrency") or 0) > 1:
-            because = "a server that batches requests as they come, and runs T5 and its kin; TensorRT-LLM is another"
-            return reader.assume("serving_engine", "tgi", because)
-        return reader.assume("serving_engine", "transformers", "one request at a time asks for no server of batches")
+        several = reader.known("peak_qps") or (reader.number("concurrency") or 0) > 1
+        batched = "tgi", "a server that batches requests as they come, and runs T5 and its kin; TensorRT-LLM is another"
+        single = "transformers", "one request at a time asks for no server of batches"
+        return reader.assume("serving_engine", *(batched if several else single))
     weights = reader.text("weight_precision") or ""
     if weights.startswith(("q", "iq")):
         return reader.assume("serving_engine", "llama.cpp", "GGUF weights are served by llama.cpp")
