@@ -212,8 +212,8 @@ def _eligible(compared: Flags, asked_for: Flags, merits: Numbers, shares: Number
 def _shares_of_time(c: Contenders, compared: Flags, own_merits: Numbers, objective: Objective) -> Numbers:
     """What preferences may cost of the time, for each plan: as much again for half the money of the best compared.
 
-    Of those that are as good as the best the cheapest tells what that is: who is a hair faster at many times the cost
-    is no measure of it.
+    In proportion for less of the money, and no more than that for less than half. Of those that are as good as the best
+    the cheapest tells what that is: who is a hair faster at many times the cost is no measure of it.
     """
     usual = objective.preference_share
     if not compared.any():
@@ -222,7 +222,9 @@ def _shares_of_time(c: Contenders, compared: Flags, own_merits: Numbers, objecti
     as_good = compared & (own_merits <= own_merits[compared].min() * (1 + usual)) & ~np.isnan(cost)
     if not as_good.any():
         return np.full(len(c), usual)
-    found: Numbers = np.where(2 * cost <= cost[as_good].min(), objective.widest_share, usual)
+    least = cost[as_good].min()
+    halves = np.clip(2 * (1 - cost / least), 0.0, 1.0) if least > 0 else np.zeros(len(c))
+    found: Numbers = usual + (objective.widest_share - usual) * np.where(np.isnan(cost), 0.0, halves)
     return found
 
 

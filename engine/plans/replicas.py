@@ -16,6 +16,12 @@ from whichgpu.engine.plans.targets import missed
 from whichgpu.engine.sizing import Bools, Floats, Ints
 
 
+#: Numbers of machines that services are planned in beyond what they need: doublings, and half of one more.
+_MACHINES = np.array(sorted({half * 2**k // 2 for half in (2, 3) for k in range(18)}))
+#: So many of them.
+_FURTHER = 2
+
+
 class _More(NamedTuple):
     """Numbers of replicas beyond those that the goals need; 0 where no number does."""
 
@@ -136,7 +142,8 @@ def _with_load(sizes: PlanSizes, replicas: Replicas, needed: Ints, asked_for: _M
     whole = fabrics.rounded_up(fabric, asked * width)
     whole = np.where(met & (whole > asked * width) & (whole % width == 0), whole // width, 0)
     # Doubled from either on: a looser target that fewer replicas meet then leaves whole machines among what is tried.
-    starts = np.column_stack([first, whole, roomy, within_tolerance])
+    further = _further_machines(sizes, replicas, np.where(met, asked, 0))
+    starts = np.column_stack([first, whole, roomy, within_tolerance, further])
     inside = np.minimum(fabrics.node_gpus, fabrics.most)[fabric]
     doublings = max(0, int((inside // (first * width)).max(initial=0)).bit_length() - 1)
     numbers = starts[:, :, None] << np.arange(doublings + 1)
@@ -158,7 +165,8 @@ def _with_load(sizes: PlanSizes, replicas: Replicas, needed: Ints, asked_for: _M
     else:
         why = np.where(layouts.data == 1, "wider split for speed", "replicas that memory needs")
     whole_machines = (start == 1) & (doubling == 0)
-    why = np.where(doubling > 0, "more replicas for speed", np.where(whole_machines, "meets the target", why))
+    for_speed = (doubling > 0) | (start >= starts.shape[1] - _FURTHER)
+    why = np.where(for_speed, "more replicas for speed", np.where(whole_machines, "meets the target", why))
     alone = np.where(found.least == 1, "one replica", "replicas that memory needs")
     per_s = rate(speed) if sizes.batch else capacity(speed)
     per_s = np.where(per_s > 0, per_s, known_or(speed["qps"]))
@@ -173,6 +181,29 @@ def _with_load(sizes: PlanSizes, replicas: Replicas, needed: Ints, asked_for: _M
         good = good * 2 + ~missed(sizes.tolerable, speed)
     picks = picks_of(found.place, layouts, np.where(met[row], why, alone))
     return _Served(picks, good, time, per_s, roomier | whole_machines).take(faster)
+
+
+def _further_machines(sizes: PlanSizes, replicas: Replicas, asked: Ints) -> Ints:
+    """Replicas in the next machines that others are planned in too, where a stated rate takes more than one machine.
+
+    Two GPUs are compared in the same number only where both are planned in it.
+
+    Args:
+        sizes: of the job.
+        replicas: of which GPUs and splits.
+        asked: how many of each meet the goals.
+
+    Returns:
+        A row for each and a column for each number; 0 where there is none.
+    """
+    fabrics, fabric, width = sizes.columns.fabrics, sizes.columns.links.fabric[replicas.gpu], replicas.layouts.width
+    machine = fabrics.node_gpus[fabric]
+    place = np.searchsorted(_MACHINES, asked * width / machine, side="right")
+    gpus = machine[:, None] * _MACHINES[np.minimum(place[:, None] + np.arange(_FURTHER), len(_MACHINES) - 1)]
+    count = (asked * width)[:, None]
+    able = (count > machine[:, None]) & (gpus > count) & (gpus <= 2 * count) & (gpus % width[:, None] == 0)
+    able &= (gpus <= fabrics.most[fabric][:, None]) & (sizes.rate_stated and not sizes.batch)
+    return np.where(able, gpus // width[:, None], 0)
 
 
 def _faster(sizes: PlanSizes, speed: dict[str, Floats], chain: Ints, doubling: Ints) -> Bools:

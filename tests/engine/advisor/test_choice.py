@@ -634,8 +634,9 @@ def test_the_fastest_may_be_later_still_for_half_the_money(fastest: Objective) -
     dear = contender("dear", 75, 1)
     for cost, share_of_time, expected in (
         (37, 0.95 * share, "cheap"),
-        (38, 0.95 * share, "dear"),
-        (37, 1.05 * share, "dear"),
+        (20, 1.05 * share, "dear"),
+        (0.75 * 75, (usual + share) / 2 - 0.003, "cheap"),
+        (0.75 * 75, (usual + share) / 2 + 0.003, "dear"),
         (70, 0.9 * usual, "cheap"),
     ):
         cheap = contender("cheap", cost, 1 + share_of_time, score=2)

@@ -193,12 +193,25 @@ def test_targets_raise_the_count_until_they_are_met() -> None:
     assert len(found) > 2
     for plan in found:
         assert plan.facts["plan.meets_target"] is True
-        assert plan.why_count == "meets the target"
         assert plan.facts["plan.qps"] >= 20.0
     leanest = min(found, key=lambda plan: plan.count)
+    assert leanest.why_count == "meets the target"
     job_maker = PlanMaker(job(facts, "llama-3.1-70b"), facts, KNOWLEDGE)
     one_less = leanest.layout._replace(data=leanest.layout.data - 1)
     assert job_maker.plan(leanest.gpu, one_less.count, "x", layout=one_less).facts["plan.meets_target"] is False
+
+
+def test_gpus_that_take_several_machines_are_planned_in_the_same_numbers() -> None:
+    facts: Facts = {"task": "inference", "peak_qps": 10.0, "tpot_slo_ms": 75.0, "context_tokens": 4096}
+    found = plans(facts, "qwen2.5-72b")
+    counts = {gpu: set(by_gpu(found)[gpu]) for gpu in ("nvidia-h100-80gb-sxm", "nvidia-h200-sxm")}
+    assert all(min(each) > 8 for each in counts.values())
+    assert len(set.intersection(*counts.values())) >= 2
+    for_speed = [plan for plan in found if plan.why_count == "more replicas for speed" and plan.count > 8]
+    assert for_speed
+    for plan in for_speed:
+        as_wide = [one for one in found if one.gpu.id == plan.gpu.id and _width(one) == _width(plan)]
+        assert plan.count <= 2 * max(one.count for one in as_wide if one.why_count == "meets the target")
 
 
 def test_replicas_that_fit_only_side_by_side_are_planned() -> None:
