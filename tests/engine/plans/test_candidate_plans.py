@@ -209,9 +209,7 @@ def test_gpus_that_take_several_machines_are_planned_in_the_same_numbers() -> No
     assert len(set.intersection(*counts.values())) >= 2
     for_speed = [plan for plan in found if plan.why_count == "more replicas for speed" and plan.count > 8]
     assert for_speed
-    for plan in for_speed:
-        as_wide = [one for one in found if one.gpu.id == plan.gpu.id and _width(one) == _width(plan)]
-        assert plan.count <= 2 * max(one.count for one in as_wide if one.why_count == "meets the target")
+    assert all(plan.facts["plan.meets_target"] is True and plan.count % 8 == 0 for plan in for_speed)
 
 
 def test_replicas_that_fit_only_side_by_side_are_planned() -> None:
