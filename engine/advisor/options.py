@@ -13,7 +13,7 @@ from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.advisor.paid_length import work_comes_every
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.catalogue import profile_of
-from whichgpu.engine.core import Facts, FrozenModel, Value
+from whichgpu.engine.core import Facts, FrozenModel, Value, number
 from whichgpu.engine.rules import Rule, Vocabulary, coerce, inside
 
 
@@ -47,6 +47,13 @@ _PAIRED = 6
 _LASTING_STAGES = frozenset({"production", "maintenance"})
 
 
+class Technique(FrozenModel):
+    """Another way to do the same work: a fact's value, and what it asks for or leaves as it is, as a sentence."""
+
+    value: bool | int
+    says: str
+
+
 class TradeOffSettings(FrozenModel):
     """What is tried and what is shown. From ``knowledge/objectives.yaml``."""
 
@@ -56,7 +63,8 @@ class TradeOffSettings(FrozenModel):
     steps: tuple[float, ...]  # ratios by which a limit is loosened, the smallest first
     serving_precisions: Mapping[str, Mapping[str, tuple[str, ...]]]  # fact -> value -> lower ones, mildest first
     training_precisions: Mapping[str, Mapping[str, tuple[str, ...]]]
-    techniques: Mapping[str, bool]  # ways to train the same in less memory, by fact
+    training_techniques: Mapping[str, Technique]  # ways to train a language model in less memory, by fact
+    sparse_serving_techniques: Mapping[str, Technique]  # ways to serve one of which each token takes a part, by fact
     targets: Mapping[str, Loosening]
     budgets: Mapping[str, Loosening]
     loads: Mapping[str, Loosening]
@@ -77,6 +85,7 @@ class Option(Struct, frozen=True):
     fact: str
     values: tuple[Value | None, ...]
     nested: bool = False
+    says: str | None = None  # what it asks for
 
 
 def options_of(
@@ -121,11 +130,17 @@ def _precisions(facts: Facts, settings: TradeOffSettings, vocabulary: Vocabulary
 
 
 def _techniques(facts: Facts, given: Mapping[str, Value], settings: TradeOffSettings) -> Iterator[Option]:
-    """What takes less memory in training a language model and changes nothing that is learned, unless it is stated."""
-    if facts.get("training") is True and facts.get("model_family") == "llm":
-        for name, value in settings.techniques.items():
-            if name not in given and facts.get(name) != value:
-                yield Option("technique", name, (value,))
+    """Other ways to train a language model, or to serve a sparse one, where nobody says how that is done."""
+    known: Mapping[str, Technique] = {}
+    if facts.get("model_family") == "llm":
+        active, whole = number(facts, "active_param_count_b"), number(facts, "param_count_b")
+        if facts.get("training") is True:
+            known = settings.training_techniques
+        elif facts.get("serving") is True and active is not None and whole is not None and active < whole:
+            known = settings.sparse_serving_techniques
+    for name, technique in known.items():
+        if name not in given and facts.get(name) != technique.value:
+            yield Option("technique", name, (technique.value,), says=technique.says)
 
 
 def _offloads(outcome: Outcome, given: Mapping[str, Value], settings: TradeOffSettings) -> Iterator[Option]:

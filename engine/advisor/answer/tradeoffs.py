@@ -53,14 +53,14 @@ def trade_off_sentence(entry: TradeOff, outcome: Outcome, vocabulary: Vocabulary
         pace = entry.plan.facts.get("plan.tokens_per_s")
         ratios = [format_value(vocabulary.facts["plan.tokens_per_s"], pace, digits=_DIGITS)] if pace is not None else []
     beside = ", ".join(words for words in ratios if words)
-    after = f" {_AFTER[entry.kind]}" if entry.kind in _AFTER and (entry.fact is None or entry.value is not None) else ""
+    says = entry.says or _AFTER.get(entry.kind)
+    after = f" {says}" if says and (entry.fact is None or entry.value is not None) else ""
     return f"{_lead(entry, outcome, vocabulary)}: {plan}{price}{', ' if beside else ''}{beside}.{after}"
 
 
 _DIGITS = 3  # of a speed that is computed; more would say that it is known better
 _AFTER = {
     "precision": "Test first whether the quality suffices.",
-    "technique": "It changes nothing that is learned; the training code has to do it.",
     "offload": "The system needs memory for what the cards do not hold.",
     "spot": "It can be taken away at any time.",
     "commitment": "Every hour of the term is paid for.",
@@ -103,5 +103,7 @@ def _changed(entry: TradeOff, outcome: Outcome, vocabulary: Vocabulary) -> str:
         return f"With {label} ({name}: yes)"
     if entry.kind == "precision":
         return f"With {entry.value} as {label}"
+    if entry.kind == "technique":
+        return f"With {label} {entry.value}"
     instead = f" instead of {format_value(fact, before)}" if before is not None else ""
     return f"At {format_value(fact, entry.value)}{instead} ({label})"

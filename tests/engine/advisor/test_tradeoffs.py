@@ -248,7 +248,9 @@ def test_settings_name_facts_and_values_of_the_vocabulary(advisor: Advisor) -> N
             assert {*lower, *(value for values in lower.values() for value in values)} <= set(facts[fact].choices)
     limits = [*settings.targets, *settings.budgets, *settings.loads]
     assert {*limits, *settings.places, *settings.narrowing, *settings.cards, *settings.offloads} <= facts.keys()
-    assert settings.techniques.keys() <= facts.keys()
+    techniques = settings.training_techniques | settings.sparse_serving_techniques
+    assert techniques
+    assert techniques.keys() <= facts.keys()
 
 
 def test_less_work_for_the_same_plan_is_no_option(advisor: Advisor) -> None:
@@ -292,6 +294,18 @@ def test_a_loss_in_chunks_is_offered_where_it_lets_whole_copies_fit(advisor: Adv
     again = decided(advisor, {**TIGHT, "chunked_loss": True})
     assert again.outcome.chosen is not None
     assert again.outcome.chosen.ranked.plan.id == entry.plan.id
+
+
+def test_a_sparse_model_that_is_served_is_offered_shared_experts(advisor: Advisor) -> None:
+    """Ranks that split a layer each hold the whole latent cache of such a model; data ranks that of their requests."""
+    busy = {"task": "inference", "model_name": "deepseek-v3", "concurrency": 100, "context_tokens": 16384}
+    (entry,) = of_kind(decided(advisor, busy).trade_offs(), "technique")
+    assert (entry.fact, entry.value) == ("expert_parallel", 8)
+    assert entry.cost_ratio is not None
+    assert entry.cost_ratio < 1
+    dense = {**busy, "model_name": "llama-3.1-405b"}
+    stated = {**busy, "expert_parallel": 1}
+    assert "technique" not in {option.kind for facts in (dense, stated) for option in options(advisor, facts)}
 
 
 @pytest.mark.parametrize("more", [{"chunked_loss": False}, {"chunked_loss": True}])
