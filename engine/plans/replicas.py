@@ -71,10 +71,21 @@ def serving(sizes: PlanSizes, which: Ints, smallest: Ints) -> Picks:
         if goals.stated:
             number[met] = needed_replicas(sizes, further, limits[met], goals, None if first is None else first[met])
     served = _with_load(sizes, replicas, needed, _More(*more), smallest)
+    served = served.take(_whole_groups(sizes, served.picks.layouts))
     picks = _worth_planning(sizes, served).picks
     least = smallest[picks.place]
     unforced = (picks.layouts.gpus == least) & ((picks.layouts.data == 1) | (not sizes.goals.stated))
     return picks._replace(why=np.where(unforced, why_smallest(least), picks.why))
+
+
+def _whole_groups(sizes: PlanSizes, layouts: Layouts) -> Bools:
+    """Which layouts have as many replicas as share the experts, or a multiple of that, where their spread is stated."""
+    job = sizes.job
+    if not job.expert_parallel or job.shape is None or not job.shape.moe:
+        return np.ones(len(layouts.data), np.bool_)
+    sharers = np.maximum(1, job.expert_parallel // layouts.tensor)
+    whole: Bools = layouts.data % sharers == 0
+    return whole
 
 
 def _replicas(sizes: PlanSizes, which: Ints, smallest: Ints) -> Replicas:

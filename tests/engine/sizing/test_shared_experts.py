@@ -126,3 +126,19 @@ def test_replicas_that_share_experts_take_a_machine_together(advisor: Any) -> No
         decided_at=datetime(2026, 11, 20, tzinfo=UTC),
     ).outcome.chosen.ranked.plan
     assert plan.cost.usd_per_hour > 8 * alone.cost.usd_per_hour  # A whole machine costs more than its cards one by one.
+
+
+def test_a_plan_has_as_many_replicas_as_share_the_experts_or_a_multiple(advisor: Any) -> None:
+    asked = {"task": "inference", "model_name": "qwen3-30b-a3b", "concurrency": 10, "budget_usd_per_month": 500}
+    decision = advisor.decide({**asked, "expert_parallel": 8}, decided_at=datetime(2026, 11, 20, tzinfo=UTC))
+    layouts = [entry.ranked.plan.layout for entry in decision.outcome.judged]
+    assert layouts
+    assert {layout.data % max(1, 8 // layout.tensor) for layout in layouts} == {0}
+
+
+@pytest.mark.parametrize("gpu", ["nvidia-rtx-4060-ti-16gb", "nvidia-h200-sxm"])
+@pytest.mark.parametrize("concurrency", [1, 10, 40, 200])
+def test_what_is_answered_is_within_the_capacity(size: Any, gpu: str, concurrency: int) -> None:
+    asked = {"model_name": "qwen3-30b-a3b", "gpu": gpu, "weight_precision": "bf16", "context_tokens": 4096}
+    speed = size(**asked, tensor_parallel=1, data_parallel=8, expert_parallel=8, concurrency=concurrency)["speed"]
+    assert speed["tokens_per_s"] <= speed["capacity_tokens_per_s"] * (1 + 1e-9)
