@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from whichgpu.engine.core import among, distinct_numbers, known_or
+from whichgpu.engine.plans.layouts import Layouts
 from whichgpu.engine.plans.needs import Choices
 from whichgpu.engine.plans.picks import Picks, grouped, not_beaten, picks_of, why_smallest
 from whichgpu.engine.plans.replica_counts import Replicas, first_tries, most_that_help, needed_replicas, speed_of

@@ -85,7 +85,7 @@ def load_values(job: Job, steps: Steps, rows: Rows, *, max_batch: Floats, demand
         present = np.maximum(1.0, flight / data)
         times = closed(replica, present, together=demand.together)
         requests = flight / times.end_to_end(answer)
-        # Replicas that share experts wait for each other's prompts: full ones may do less than those with fewer at once.
+        # Replicas that share experts wait for each other's prompts: full ones may do less than those that hold fewer.
         most_per_s = np.where(requests > most_per_s, requests, most_per_s)
         values["overloaded"] = 0.0 * requests
         values["tokens_per_s"] = requests * answer
