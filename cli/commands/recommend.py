@@ -106,8 +106,10 @@ def recommend(
     asked = _asked(file, empty, _stated(sets, objective), meta) if kept else None
     content = asked.content if asked else empty
     decision = advisor.decide(read(advisor, file, sets, content), objective=objective, decided_at=now())
-    # A page shows no trace, and a third of the work is its making.
-    answer = decision.to_dict(full=True, trade_offs=True, traced=kept or form == "json")
+    if kept or form == "json":
+        answer: Mapping[str, Any] = decision.to_dict(full=True, trade_offs=True)
+    else:  # A page shows no trace, and of the rest a part.
+        answer = decision.lazily(trade_offs=True, traced=False)
     if asked:
         _keep(decision, answer, asked, save, sign=sign, registered=registered)
     if form == "json":

@@ -116,14 +116,25 @@ class Decision(Struct, frozen=True):
         """
         answer = decision_dict(self._parts(full=full, traced=traced), full=full)
         if trade_offs:
-            if (owned := self.owned_use()) is not None:
-                answer["owned"] = owned_dict(owned, self.outcome.intake.facts, self.advisor.vocabulary)
-            answer["trade_offs"] = trade_off_list(self.trade_offs(), self.outcome, self.advisor.vocabulary)
+            if (owned := self._owned_dict()) is not None:
+                answer["owned"] = owned
+            answer["trade_offs"] = self._trade_off_list()
         return answer
 
-    def lazily(self, *, full: bool = True) -> LazyAnswer:
-        """The decision of which only the parts are made that are read; ``full`` as for ``to_dict``."""
-        return LazyAnswer(self._parts(full=full, traced=full))
+    def lazily(self, *, full: bool = True, trade_offs: bool = False, traced: bool = True) -> LazyAnswer:
+        """The decision of which only the parts are made that are read; arguments as for ``to_dict``.
+
+        ``owned`` is None where there is nothing to say of it.
+        """
+        further = {"owned": self._owned_dict, "trade_offs": self._trade_off_list} if trade_offs else {}
+        return LazyAnswer(self._parts(full=full, traced=traced), further)
+
+    def _owned_dict(self) -> part_types.OwnedUse | None:
+        owned = self.owned_use()
+        return None if owned is None else owned_dict(owned, self.outcome.intake.facts, self.advisor.vocabulary)
+
+    def _trade_off_list(self) -> list[part_types.TradeOff]:
+        return trade_off_list(self.trade_offs(), self.outcome, self.advisor.vocabulary)
 
     def _parts(self, *, full: bool, traced: bool) -> AnswerParts:
         advisor = self.advisor

@@ -1,7 +1,5 @@
 """Reading ``knowledge/objectives.yaml``: what cost and speed weigh."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from pathlib import Path
 

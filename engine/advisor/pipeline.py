@@ -24,7 +24,7 @@ from whichgpu.engine.advisor.stages import RuleSet, Stages
 from whichgpu.engine.catalogue import Knowledge, ModelSpec, profile_of
 from whichgpu.engine.core import Facts, InputError, KnowledgeInUse, Value, knowledge_in_use, use_knowledge
 from whichgpu.engine.plans import Plan, PlanMaker, PlanTable, candidate_plans
-from whichgpu.engine.rules import Ask, Calculated, ConsiderCounts, ResolvedFacts, Resolving, Rule, Vocabulary
+from whichgpu.engine.rules import Ask, Calculated, ConsiderCounts, ResolvedFacts, Resolving, Rule, Vocabulary, probing
 from whichgpu.engine.sizing import job_from_facts
 
 
@@ -81,11 +81,13 @@ class DecisionContext(Struct, frozen=True):
         job = job_from_facts(intake.facts, model, assumed=intake.assumed)
         return PlanMaker(job, intake.facts, self.knowledge)
 
-    def plan_round(self, maker: PlanMaker, intake: ResolvedFacts, objective: Objective) -> PlanRound:
-        """The plans of one resolved workload, judged."""
+    def plan_round(
+        self, maker: PlanMaker, intake: ResolvedFacts, objective: Objective, *, banded: bool = True
+    ) -> PlanRound:
+        """The plans of one resolved workload, judged; ``banded`` as for ``run_round``."""
         asked = asked_counts(intake.fired)
         plans = self.make_plans(maker.job, intake.facts, self.knowledge, asked, maker=maker)
-        return run_round(plans, intake, self.stages, self.knowledge, self.unstated, objective)
+        return run_round(plans, intake, self.stages, self.knowledge, self.unstated, objective, banded=banded)
 
     def procurement(self, facts: Facts, plan: Plan | None, today: date | None) -> Procurement:
         """Renting and owning compared for the chosen plan; see ``compute``."""
@@ -174,22 +176,26 @@ class Probed(Struct, frozen=True):
     chosen: Judged | None = None
 
 
-def choice_on(context: DecisionContext, given: Mapping[str, Value], objective: Objective) -> Probed | None:
+def choice_on(
+    context: DecisionContext, given: Mapping[str, Value], objective: Objective, *, banded: bool = False
+) -> Probed | None:
     """What is chosen on these facts, without what follows from it; None where they are refused or contradictory."""
     try:
-        return choose_plan(context, given, objective)
+        return choose_plan(context, given, objective, banded=banded)
     except InputError:
         return None
 
 
-def choose_plan(context: DecisionContext, given: Mapping[str, Value], objective: Objective) -> Probed | None:
+def choose_plan(
+    context: DecisionContext, given: Mapping[str, Value], objective: Objective, *, banded: bool = True
+) -> Probed | None:
     """The same, None where the facts are contradictory. Raises InputError where they are refused."""
     intake, model = context.resolve(given)
     if _contradiction(context.stages.contradictions, intake):
         return None
     if _must_ask(context.vocabulary, intake):
         return Probed(intake)
-    intake, _, found = with_last_resorts(intake, partial(_made, context, model, objective))
+    intake, _, found = with_last_resorts(intake, partial(_made, context, model, objective, banded=banded))
     return Probed(intake, found, found.judged[0] if found.judged else None)
 
 
@@ -199,15 +205,19 @@ def _made(
     objective: Objective,
     intake: ResolvedFacts,
     maker: PlanMaker | None = None,
+    *,
+    banded: bool = True,
 ) -> tuple[PlanMaker, PlanRound]:
     """The plans of resolved facts, judged, and their maker."""
     maker = maker or context.plan_maker(model, intake)
-    return maker, context.plan_round(maker, intake, objective)
+    return maker, context.plan_round(maker, intake, objective, banded=banded)
 
 
-def round_on(context: DecisionContext, given: Mapping[str, Value], objective: Objective) -> PlanRound | None:
+def round_on(
+    context: DecisionContext, given: Mapping[str, Value], objective: Objective, *, banded: bool = False
+) -> PlanRound | None:
     """The plans on these facts, judged; None where the facts allow no round."""
-    found = choice_on(context, given, objective)
+    found = choice_on(context, given, objective, banded=banded)
     return found.round if found else None
 
 
@@ -220,6 +230,7 @@ def _nothing_fits(
     counts = Counter(rule.id for rule in hits)
     rules = sorted({rule.id: rule for rule in hits}.values(), key=lambda rule: (-counts[rule.id], rule.id))
 
+    @probing()
     def qualifies(given: Mapping[str, Value]) -> bool:
         found = round_on(context, given, objective)
         return found is not None and bool(found.judged)

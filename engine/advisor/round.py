@@ -36,6 +36,8 @@ def run_round(
     knowledge: Knowledge,
     unstated: AbstractSet[str],
     objective: Objective,
+    *,
+    banded: bool = True,
 ) -> PlanRound:
     """Judge the plans of one workload: who is out and why, and who is best among the rest.
 
@@ -46,6 +48,7 @@ def run_round(
         knowledge: GPUs and prices.
         unstated: the facts whose absence keeps no plan from being proven.
         objective: what is minimised.
+        banded: whether the first is refused where the bands of its speed cannot be true; what is only tried shows none.
     """
     objective = objective.of_work(job=is_job(intake.facts), long=is_long(intake.facts))
     table, at_gate = through_gate(PlanTable.of(plans))
@@ -65,7 +68,7 @@ def run_round(
     evidence = Evidence(stages.prefer, preferring, measures, ends, objective)
     proven = np.array([row not in lacking for row in alive.tolist()], np.bool_)
     contenders = _contenders(survivors, intake, measures, evidence, proven)
-    rows, order, implausible = _ordered(survivors, contenders, objective, stated_times(intake.facts))
+    rows, order, implausible = _ordered(survivors, contenders, objective, stated_times(intake.facts), banded=banded)
     sides = _Sides(knowledge, stages, table, facts, derived, rejecting)
     ids, by = [survivors.ids[row] for row in rows.tolist()], tuple(beside)
     judging = _Judging(sides, survivors, alive, seen, by, measures, preferring, lacking, evidence, rows, ids, order)
@@ -103,7 +106,7 @@ def _contenders(
 
 
 def _ordered(
-    plans: PlanTable, contenders: Contenders, objective: Objective, times: Goals
+    plans: PlanTable, contenders: Contenders, objective: Objective, times: Goals, *, banded: bool
 ) -> tuple[Codes, Standings, list[Refusal]]:
     """The rows that take part, their standings, and those that came first with figures beyond their bands."""
     rows, refused = np.arange(len(plans)), list[Refusal]()
@@ -113,7 +116,7 @@ def _ordered(
 
     while True:
         order = choose(contenders, objective, surely_in_time=surely_in_time)
-        first = plans[int(rows[order.order[0]])] if len(rows) else None
+        first = plans[int(rows[order.order[0]])] if banded and len(rows) else None
         problems = band_problems(first) if first is not None else ()
         if first is None or not problems:
             return rows, order, refused

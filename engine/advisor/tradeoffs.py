@@ -166,7 +166,8 @@ class _Search:
         given, objective = changed(self.given, option.fact, value), self.outcome.objective
         if option.kind == "objective":
             objective = replace(self.objectives[str(value)], stated=True)
-        found = round_on(self.context, given, objective)
+        refuses = bool(self.outcome.round and self.outcome.round.refused)
+        found = round_on(self.context, given, objective, banded=refuses)
         best = found.judged[0] if found and found.judged else None
         if best is None or (self.answer.ranked.proven and not best.ranked.proven):
             return None

@@ -1,7 +1,5 @@
 """Catalogue records: accelerators, models, rental offers. Every record says where it comes from."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from msgspec import field

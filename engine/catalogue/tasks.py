@@ -1,7 +1,5 @@
 """Profiles of tasks and kinds of job: what each means to sizing, planning and questions (``knowledge/tasks.yaml``)."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Literal

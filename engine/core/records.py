@@ -40,7 +40,8 @@ class _RecordMeta(StructMeta):
 class FrozenModel(Struct, frozen=True, metaclass=_RecordMeta):
     """A record of a file: frozen, closed to unknown keys.
 
-    ``__post_init__`` may raise ValueError for what the types of the fields cannot say.
+    ``__post_init__`` may raise ValueError for what the types of the fields cannot say. Modules of records that a start
+    reads leave out ``from __future__ import annotations``: msgspec would compile each annotation when it first decodes.
     """
 
 

@@ -31,7 +31,7 @@ from whichgpu.engine.advisor import (
 )
 from whichgpu.engine.catalogue import ModelSpec
 from whichgpu.engine.core import Facts, NumberColumn, OnDemand, Value
-from whichgpu.engine.explain.watched_job import WatchedJob
+from whichgpu.engine.explain.watched_job import Read, WatchedJob, are_alike
 from whichgpu.engine.explain.workload_side import Signature, WorkloadSide, facts_behind
 from whichgpu.engine.interview import Watched
 from whichgpu.engine.plans import Plan, PlanMaker, PlanTable, band_problems
@@ -43,14 +43,14 @@ class _Made(Struct, frozen=True):
     """Plans, and what they were made for."""
 
     job: Job
-    looked_at: frozenset[str] | None  # what making them looks at of the job; None where it was not watched
+    looked_at: frozenset[Read] | None  # what making them looks at of the job; None where it was not watched
     plans: PlanTable
 
     def are_for(self, job: Job) -> bool:
         """Whether the plans of a job are these."""
         if self.looked_at is None:
             return self.job == job
-        return all(getattr(self.job, name) == getattr(job, name) for name in self.looked_at)
+        return are_alike(self.job, job, self.looked_at)
 
 
 class _Rejected(Struct, frozen=True):
@@ -89,6 +89,7 @@ class _Kept:
     every: list[tuple[Mapping[int, str], Facts, _Made]] = field(default_factory=list)
     tables: dict[Hashable, PlanTable] = field(default_factory=dict)  # by all that is in them
     rejected: dict[Signature, _Rejected] = field(default_factory=dict)
+    refuses: bool = False  # whether a plan was refused for figures that cannot be true
     compared: list[_Compared] = field(default_factory=list)
     verdicts: dict[Hashable, Value] = field(default_factory=dict)
 
@@ -122,12 +123,16 @@ class ProbingContext(DecisionContext, frozen=True):
             job = kept.watched.watching
         return PlanMaker(job, Watched(intake.facts), self.knowledge)
 
-    def plan_round(self, maker: PlanMaker, intake: ResolvedFacts, objective: Objective) -> PlanRound:
-        """The plans of one resolved workload, judged."""
+    def plan_round(
+        self, maker: PlanMaker, intake: ResolvedFacts, objective: Objective, *, banded: bool = True
+    ) -> PlanRound:
+        """The plans of one resolved workload, judged; once a plan was refused for its bands, always with them."""
         kept: _Kept = self.kept
+        banded = banded or kept.refuses
         planned = self._planned(maker, intake)
         facts = intake.facts
-        key = (id(planned.alike), objective, compared_by(facts), kept.deriving.of(facts), kept.rejecting.of(facts))
+        workload = compared_by(facts), kept.deriving.of(facts), kept.rejecting.of(facts)
+        key = (id(planned.alike), objective, banded, *workload)
         known = kept.rejected.get(key)
         survey = self.stages.survey.run({}, extra=known.candidates, before=intake) if known else None
         if known and survey and (same := known.rounds.get(kept.preferring.of(survey.facts))):
@@ -135,13 +140,14 @@ class ProbingContext(DecisionContext, frozen=True):
             if planned.own is not planned.alike:
                 found = _with_plans(found, planned.own)
         else:
-            found = run_round(planned.own, intake, self.stages, self.knowledge, self.unstated, objective)
+            found = run_round(planned.own, intake, self.stages, self.knowledge, self.unstated, objective, banded=banded)
+            kept.refuses |= bool(found.refused)
             if planned.own is not planned.alike:
                 return found
             if known is None:
                 known = kept.rejected[key] = _Rejected(_candidates(intake, found.survey), {})
             known.rounds[kept.preferring.of(found.survey.facts)] = found
-        if planned.exactly or _bands_hold(found, planned, maker):
+        if not banded or planned.exactly or _bands_hold(found, planned, maker):
             return found
         plans = self.make_plans(maker.job, maker.facts, self.knowledge, asked_counts(intake.fired), maker=maker)
         return run_round(plans, intake, self.stages, self.knowledge, self.unstated, objective)

@@ -1,7 +1,5 @@
 """The constants of planning, read once from ``knowledge/plans.yaml``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from whichgpu.engine.core import FrozenModel, kept_in_use, read_constants, traceable

@@ -1,7 +1,5 @@
 """By how much bands of memory are stretched, read once from ``knowledge/memory_bands.yaml``."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from functools import cache
 from pathlib import Path
@@ -41,7 +39,7 @@ class MemoryBands(FrozenModel):
         """By how much the open facts of a job move each end of its band, in natural logarithms."""
         widenings = self.open_training if training else self.open_inference
         # By name, so that the sum is the same to the last bit however the file is ordered.
-        counted = (w for name, w in sorted(widenings.items()) if name in open_facts and (not w.of or group in w.of))
+        counted = (w for name, w in sorted(widenings.items()) if (not w.of or group in w.of) and name in open_facts)
         return sum(widening.share for widening in counted)
 
 

@@ -1,7 +1,5 @@
 """How far from an estimate its formula lets memory lie, read once from ``knowledge/memory_band_formulas.yaml``."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Any

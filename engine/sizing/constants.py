@@ -1,7 +1,5 @@
 """The constants of the sizing formulas, read once from ``knowledge/sizing.yaml``."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The constants of training memory: recipes, optimisers, and what frameworks do by default."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from whichgpu.engine.core import FrozenModel

@@ -1,7 +1,5 @@
 """The constants of the speed formulas, read once from ``knowledge/speed.yaml``."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Any

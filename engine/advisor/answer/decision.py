@@ -20,7 +20,7 @@ def decision_dict(parts: AnswerParts, *, full: bool = True) -> answer_types.Deci
         parts: what stands under the keys.
         full: with the keys that a line of many answers leaves out.
     """
-    outcome, head = parts.outcome, parts.head
+    head = parts.head
     decision: answer_types.Decision = {
         "format": DECISION_FORMAT,
         "fired_by": head["fired_by"],
@@ -28,8 +28,8 @@ def decision_dict(parts: AnswerParts, *, full: bool = True) -> answer_types.Deci
         "decided_at": head["decided_at"],
         "rulebook": head["rulebook"],
         "knowledge": head["knowledge"],
-        "objective": outcome.objective.name,
-        "objective_stated": outcome.objective.stated,
+        "objective": parts.objective,
+        "objective_stated": parts.objective_stated,
         "facts": parts.facts,
         "recommendation": parts.recommendation,
         "no_answer": parts.no_answer,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from whichgpu.engine.advisor.answer.outline import Outline
@@ -23,18 +24,26 @@ _PARTS = tuple(
 
 
 class LazyAnswer(Mapping[str, Any]):
-    """An answer of which only the parts are made that are read, each as the JSON value that it is in the whole."""
+    """An answer of which only the parts are made that are read, each as the JSON value that it is in the whole.
 
-    def __init__(self, parts: AnswerParts) -> None:
+    Args:
+        parts: of the answer.
+        further: what else stands in it, by key; None where there is nothing of it.
+    """
+
+    def __init__(self, parts: AnswerParts, further: Mapping[str, Callable[[], Any]] | None = None) -> None:
         self._parts = parts
+        self._makes: dict[str, Callable[[], Any]] = {
+            **{name: partial(getattr, parts, name) for name in _PARTS},
+            **{name: partial(parts.head.get, name) for name in parts.head},
+            **(further or {}),
+        }
         self._made: dict[str, Any] = {}
 
     def __getitem__(self, key: str) -> Any:
         """A part. Raises KeyError where there is none of that name."""
-        if key not in _PARTS:
-            raise KeyError(key)
         if key not in self._made:
-            self._made[key] = json_value(getattr(self._parts, key))
+            self._made[key] = json_value(self._makes[key]())
         return self._made[key]
 
     def outline(self) -> Outline:
@@ -51,8 +60,8 @@ class LazyAnswer(Mapping[str, Any]):
 
     def __iter__(self) -> Iterator[str]:
         """The names of the parts."""
-        return iter(_PARTS)
+        return iter(self._makes)
 
     def __len__(self) -> int:
         """How many parts there are."""
-        return len(_PARTS)
+        return len(self._makes)

@@ -85,6 +85,16 @@ class AnswerParts:
         """The plans that the answer shows in full, the recommendation first."""
         return ([self.outcome.chosen] if self.outcome.chosen else []) + self._others
 
+    @property
+    def objective(self) -> str:
+        """What was minimised."""
+        return self.outcome.objective.name
+
+    @property
+    def objective_stated(self) -> bool:
+        """Whether that was stated."""
+        return self.outcome.objective.stated
+
     @cached_property
     def facts(self) -> dict[str, part_types.Fact]:
         """The facts of the workload, with their places in the trace."""

@@ -6,6 +6,7 @@ import hashlib
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -180,13 +181,15 @@ class _Sharing(DecisionContext, frozen=True):
         found: ResolvedIntake = self.results.once("intake", dict(given), lambda: resolve(given))
         return found
 
-    def plan_round(self, maker: PlanMaker, intake: ResolvedFacts, objective: Objective) -> PlanRound:
+    def plan_round(
+        self, maker: PlanMaker, intake: ResolvedFacts, objective: Objective, *, banded: bool = True
+    ) -> PlanRound:
         """The plans of one resolved workload, judged."""
-        judge = super().plan_round
+        judge = partial(super().plan_round, maker, intake, objective, banded=banded)
         if not self.shares.round:
-            return judge(maker, intake, objective)
-        key = (id(intake), objective)  # The intake is the very same one, and the results keep it.
-        found: PlanRound = self.results.once("round", key, lambda: judge(maker, intake, objective))
+            return judge()
+        key = (id(intake), objective, banded)  # The intake is the very same one, and the results keep it.
+        found: PlanRound = self.results.once("round", key, judge)
         return found
 
 

@@ -1,7 +1,5 @@
 """The constants of the rent-or-own computation, read once from ``knowledge/economics.yaml``."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """What a fact is: type, unit, domain, wording, and how it is resolved when it is not stated."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Annotated, Any, Literal

@@ -16,8 +16,6 @@ Measured limits of the engine and how they are kept:
 * 32 groups in one pattern: a rule with more lists than MAX_LISTS leaves the others to condition fields.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar

@@ -4,8 +4,6 @@ A rule's ``when`` is one flat conjunction, split by the scope of what its parts 
 plans share, *local* ones a plan's or a GPU's own facts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct

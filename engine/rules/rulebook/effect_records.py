@@ -1,7 +1,5 @@
 """What rules do: a record for each effect. How one is read from a rule file stands in ``rulebook.effects``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Literal
 

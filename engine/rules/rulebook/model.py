@@ -1,7 +1,5 @@
 """What a rule is once loaded: frozen, typed, with its place in the file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import ClassVar, Literal
 

@@ -203,9 +203,9 @@ def test_no_more_decisions_than_allowed(advisor: Advisor, monkeypatch: pytest.Mo
     made = []
     plain = tradeoffs.round_on
 
-    def counted(*args: Any) -> Any:
+    def counted(*args: Any, **options: Any) -> Any:
         made.append(args)
-        return plain(*args)
+        return plain(*args, **options)
 
     monkeypatch.setattr(tradeoffs, "round_on", counted)
     decision = decided(advisor, SERVICE)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from whichgpu import Advisor
 from whichgpu.engine.advisor import Outcome, Workload
@@ -14,6 +15,7 @@ from whichgpu.engine.core import InputError
 from whichgpu.engine.explain.fact_changes import FactChange, probes
 from whichgpu.engine.explain.gap import gap
 from whichgpu.engine.explain.probing import probing_context
+from whichgpu.engine.explain.watched_job import WatchedJob
 from whichgpu.engine.explain.what_if import WhatIfSearch
 from whichgpu.engine.interview import answered
 from whichgpu.engine.rules import probing
@@ -80,6 +82,27 @@ def test_plans_are_not_made_again_for_what_they_do_not_look_at_of_the_job(adviso
     search.outcome()
     search.outcome((FactChange("optimizer", None, "adafactor"),))
     assert len(search._context.kept.every) == 1
+
+
+def test_stating_what_no_formula_asks_about_makes_no_plans(advisor: Advisor) -> None:
+    search = WhatIfSearch(advisor, SERVICE, None, MOMENT, 10)
+    search.outcome()
+    search.answer((FactChange("lora_rank", None, 8),))
+    assert len(search._context.kept.every) == 1
+
+
+def test_of_names_that_a_job_holds_those_that_were_asked_for_count(advisor: Advisor) -> None:
+    search = WhatIfSearch(advisor, SERVICE, None, MOMENT, 10)
+    search.outcome()
+    job = replace(search._context.kept.watched.job, unstated=frozenset({"output_tokens", "concurrency"}))
+    watched = WatchedJob(job)
+    assert "concurrency" in watched.watching.unstated
+    assert watched.watching.unstated & {"output_tokens", "image_px"} == {"output_tokens"}
+    assert watched.agrees_with(replace(job, unstated=job.unstated | {"context_tokens"}))
+    assert not watched.agrees_with(replace(job, unstated=job.unstated - {"concurrency"}))
+    assert not watched.agrees_with(replace(job, unstated=job.unstated | {"image_px"}))
+    assert list(watched.watching.unstated)
+    assert not watched.agrees_with(replace(job, unstated=job.unstated | {"context_tokens"}))
 
 
 @pytest.mark.parametrize("given", [SERVICE, TUNING])

@@ -24,7 +24,15 @@ def test_each_part_is_that_of_the_whole(given: dict[str, object], full: bool, ad
     whole, parts = decision.to_dict(full=full), decision.lazily(full=full)
     for key in whole.keys() & set(parts):
         assert parts[key] == whole[key], key
-    assert {"recommendation", "alternatives", "warnings", "open_questions", "facts"} <= set(parts)
+    assert whole.keys() - {"format", "support_reasons"} <= set(parts)
+
+
+def test_trade_offs_are_a_part_where_they_are_asked_for(advisor: Advisor) -> None:
+    decision = advisor.decide({**WORKLOADS[0], "gpus_owned": ["nvidia-t4:1"]}, decided_at=MOMENT)
+    whole, parts = decision.to_dict(trade_offs=True), decision.lazily(trade_offs=True)
+    assert parts["trade_offs"] == whole["trade_offs"] != []
+    assert parts["owned"] == whole["owned"]
+    assert "trade_offs" not in set(decision.lazily())
 
 
 def test_what_is_not_read_is_not_made(advisor: Advisor) -> None:
