@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeGuard
 
 from msgspec import Struct
@@ -41,10 +41,6 @@ _SMALLEST_STEP = 0.001
 #: How much further away the next number that is tried lies, counted in those that might be; and steps of unknown ones.
 _FURTHER = 1.4
 _FROM_END_TO_END = 8
-#: More than it takes from one end of any range to a step beside the other, at three digits.
-_BISECTIONS = 30
-#: Shares of a figure by which rules may ask for more than it, the usual one first.
-_ROOM = (0.06, 0.12, 0.25, 0.5)
 
 
 class FactChange(Struct, frozen=True):
@@ -170,63 +166,9 @@ def between(fact: FactDef, near: float, far: float) -> Value | None:
     low, high = min(near, far), max(near, far)
     start = low or min(0.5 if fact.type == "int" else _SMALLEST_STEP, high)
     middle = math.sqrt(start * high) if start > 0 and high / start > 4 else (start + high) / 2
-    return _inside(fact, middle, near, far)
-
-
-def _inside(fact: FactDef, value: float, near: float, far: float) -> Value | None:
-    """A number at three digits, if it lies between two others."""
-    number = round(value, _digits(fact, value))
-    return valid(fact, number) if min(near, far) < number < max(near, far) else None
-
-
-def _digits(fact: FactDef, value: float) -> int:
-    """How many decimals three digits are."""
-    digits = _DIGITS - 1 - math.floor(math.log10(abs(value))) if value else 0
-    return min(digits, 0) if fact.type == "int" else digits
-
-
-def close_in(
-    fact: FactDef, near: float, far: float, is_like_near: Callable[[Value], bool], marks: Iterable[float] = ()
-) -> tuple[float, float]:
-    """Two numbers brought together until none of three digits lies between them.
-
-    Args:
-        fact: whose numbers they are.
-        near: one of them.
-        far: the other, of which ``is_like_near`` does not hold.
-        is_like_near: whether another number is like the first.
-        marks: where the change may lie. From the first one in between on, numbers ever further away are tried until one
-            is of the other kind, the next one first: rules ask for what a plan has, or for some room beside it.
-
-    Returns:
-        The last number that is known to be like the first, and the first that is known not to be.
-    """
-    start = next((number for mark in marks if is_number(number := _inside(fact, mark, near, far))), None)
-    if start is not None:
-        near, far = _away_from(fact, start, near, far, is_like_near)
-    for _ in range(_BISECTIONS):
-        middle = between(fact, near, far)
-        if middle is None:
-            break
-        near, far = (float(middle), far) if is_like_near(middle) else (near, float(middle))  # type: ignore[arg-type]
-    return near, far
-
-
-def _away_from(
-    fact: FactDef, start: float, near: float, far: float, is_like_near: Callable[[Value], bool]
-) -> tuple[float, float]:
-    """The two numbers after a start between them was tried, and others ever further away from it."""
-    like = is_like_near(start)
-    near, far = (start, far) if like else (near, start)
-    upwards = (far > near) == like
-    for away in (10.0 ** -_digits(fact, start), *(share * abs(start) for share in _ROOM)):
-        value = _inside(fact, start + away if upwards else start - away, near, far)
-        if not is_number(value):
-            break
-        if is_like_near(value) != like:
-            return (near, value) if like else (value, far)
-        near, far = (value, far) if like else (near, value)
-    return near, far
+    digits = _DIGITS - 1 - math.floor(math.log10(abs(middle))) if middle else 0
+    number = round(middle, min(digits, 0) if fact.type == "int" else digits)
+    return valid(fact, number) if low < number < high else None
 
 
 def is_number(value: object) -> TypeGuard[float]:

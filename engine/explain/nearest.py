@@ -11,8 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from whichgpu.engine.advisor import Outcome
-from whichgpu.engine.core import Value
-from whichgpu.engine.explain.fact_changes import FactChange, close_in, is_number, probes, spread_out
+from whichgpu.engine.explain.fact_changes import FactChange, between, is_number, probes, spread_out
 from whichgpu.engine.explain.gap import REJECTED, Judgement, gap
 from whichgpu.engine.explain.influencing_facts import InfluencingFacts, best_of
 from whichgpu.engine.explain.plan_figures import plan_figures
@@ -30,6 +29,8 @@ _FOR_PAIRS = 100
 _ENOUGH = 3
 #: Facts that take part in pairs: those that alone came nearest.
 _PAIRED = 8
+#: More than it takes from one end of any range to a step beside the other, at three digits.
+_BISECTIONS = 30
 
 
 class Nearest(Struct, frozen=True):
@@ -177,16 +178,17 @@ def _brought_nearer(search: _NearestSearch, nearest: Nearest, position: int = 0)
         return nearest
     near = _last_missing(search, change, float(before), float(after)) if len(nearest.changes) == 1 else float(before)
     best = nearest
-
-    def misses(value: Value) -> bool:
-        nonlocal best
+    for _ in range(_BISECTIONS):
+        middle = between(fact, near, float(best.changes[position].after))  # type: ignore[arg-type]
+        if middle is None:
+            break
         changes = list(best.changes)
-        changes[position] = replace(change, after=value)
-        reached = search.try_out(tuple(changes), (nearest.goal,)).get(nearest.goal)
-        best = reached or best
-        return reached is None
-
-    close_in(fact, near, float(after), misses)
+        changes[position] = replace(change, after=middle)
+        reached = search.try_out(tuple(changes), (nearest.goal,))
+        if nearest.goal in reached:
+            best = reached[nearest.goal]
+        else:
+            near = float(middle)  # type: ignore[arg-type]
     return best
 
 

@@ -37,23 +37,6 @@ def plan_figures(
     return found
 
 
-class Held:
-    """The figures of one plan that rules hold against facts of the workload: there a limit only just lets it in."""
-
-    def __init__(self, advisor: Advisor) -> None:
-        self._compared = dict(_compared(advisor.rulebook.rules))
-
-    def against(self, name: str, facts: Facts) -> tuple[float, ...]:
-        """Those held against one fact.
-
-        Args:
-            name: of the fact.
-            facts: of the workload and the plan.
-        """
-        values = (evaluate(side, facts) for side in self._compared.get(name, ()))
-        return tuple(sorted({float(value) for value in values if is_number(value)}))
-
-
 def _compared(rules: tuple[Rule, ...]) -> Iterator[tuple[str, list[Expr]]]:
     """Each fact of the workload that stands alone on one side of a comparison, with the other sides that read plans."""
     found: dict[str, list[Expr]] = {}

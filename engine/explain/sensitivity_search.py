@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,8 +11,8 @@ from msgspec.structs import replace
 
 from whichgpu.engine.advisor import Advisor, Outcome
 from whichgpu.engine.core import Value, collection_paused
-from whichgpu.engine.explain.fact_changes import FactChange, close_in, is_number, probes, side_of, spread_out, valid
-from whichgpu.engine.explain.plan_figures import Held, plan_figures
+from whichgpu.engine.explain.fact_changes import FactChange, between, is_number, probes, side_of, spread_out, valid
+from whichgpu.engine.explain.plan_figures import plan_figures
 from whichgpu.engine.explain.what_if import OutOfDecisionsError, WhatIfSearch
 from whichgpu.engine.interview import Answered, answered
 from whichgpu.engine.records import recorded_facts, recorded_moment, unstated_objective
@@ -26,6 +25,8 @@ SENSITIVITY_DECISIONS = 600
 _FOR_NARROWING = 200
 #: Factors by which a number without a threshold nearby is varied.
 _FACTORS = (0.5, 0.8, 1.25, 2.0)
+#: More than it takes from one end of any range to a step beside the other, at three digits.
+_BISECTIONS = 30
 #: Choices of one fact that are shown flipping the decision.
 _CHOICES = 3
 
@@ -80,8 +81,8 @@ def sensitivity(
 
     A number is tried at the thresholds of the rules that read it, at the figures of plans that rules hold against it,
     at the ends of its range, and at a half to twice its value; where a try flips the decision, halving finds where
-    between it and the last one that does not, and on the far side where it flips again; there it begins where the
-    plan only just meets what rules ask. Between two tries that both keep the decision nothing is claimed.
+    between it and the last one that does not, and on the far side where it flips again. Between two tries that both
+    keep the decision nothing is claimed.
 
     Args:
         decision: in the shape of the contract.
@@ -103,7 +104,7 @@ def sensitivity(
         name: origin for name, origin in _origins(base, decision, advisor).items() if stated or origin != "given"
     }
     tries = _tries(base, origins, advisor)
-    study = _Study(what_if, answered(base), advisor.vocabulary.facts, origins, Held(advisor))
+    study = _Study(what_if, answered(base), advisor.vocabulary.facts, origins)
     complete = True
     try:
         study.coarse(tries)
@@ -132,7 +133,6 @@ class _Study:
     base: Answered
     facts: Mapping[str, FactDef]
     origins: Mapping[str, str]
-    held: Held
     tried: dict[FactChange, bool] = field(default_factory=dict)  # whether it flips
     turns: list[Turn] = field(default_factory=list)
     narrowed: list[Turn] = field(default_factory=list)
@@ -176,17 +176,19 @@ class _Study:
             if same and is_number(value) and min(near, after) < value < max(near, after):
                 return other  # What was tried beyond it flips, too: halving would lead back there.
         best, whole = turn, True
-
-        def keeps(value: Value) -> bool:
-            nonlocal best
-            closer = self.turn(replace(turn.change, after=value))
-            best = closer or best
-            return closer is None
-
-        try:
-            close_in(fact, near, float(after), keeps)
-        except OutOfDecisionsError:
-            whole = False
+        for _ in range(_BISECTIONS):
+            middle = between(fact, near, float(best.change.after))  # type: ignore[arg-type]
+            if middle is None:
+                break
+            try:
+                closer = self.turn(replace(turn.change, after=middle))
+            except OutOfDecisionsError:
+                whole = False
+                break
+            if closer is None:
+                near = float(middle)  # type: ignore[arg-type]
+            else:
+                best = closer
         return replace(best, narrowed=whole, rises=rises)
 
     def _keeping(self, fact: str) -> list[float]:
@@ -200,8 +202,7 @@ class _Study:
         if rises is None or not is_number(until):
             return turn
         start = float(until)
-        known = dict.fromkeys((*tries, *self.tried))
-        beyond = [other for other in known if other.fact == turn.change.fact and _beyond(other, start, rises=rises)]
+        beyond = [other for other in tries if other.fact == turn.change.fact and _beyond(other, start, rises=rises)]
         beyond.sort(key=lambda other: abs(float(other.after) - start))  # type: ignore[arg-type]
         try:
             for other in beyond:
@@ -214,18 +215,17 @@ class _Study:
 
     def _last(self, turn: Turn, near: float, far: float) -> Value:
         """The last value, at three digits, where the decision is still what the flip made it."""
-        fact, last = self.facts[turn.change.fact], near
-
-        def stays(value: Value) -> bool:
-            nonlocal last
-            same = self._verdict(replace(turn.change, after=value)) == turn.verdict
-            last = float(value) if same else last  # type: ignore[arg-type]
-            return same
-
-        marks = self.held.against(fact.name, self.what_if.facts_of_answer((turn.change,)))
-        with suppress(OutOfDecisionsError):
-            close_in(fact, near, far, stays, marks)
-        return valid(fact, last) or last
+        fact = self.facts[turn.change.fact]
+        for _ in range(_BISECTIONS):
+            middle = between(fact, near, far)
+            if middle is None:
+                break
+            try:
+                same = self._verdict(replace(turn.change, after=middle)) == turn.verdict
+            except OutOfDecisionsError:
+                break
+            near, far = (float(middle), far) if same else (near, float(middle))  # type: ignore[arg-type]
+        return valid(fact, near) or near
 
     def _verdict(self, change: FactChange) -> Answered:
         turn = self.turn(change)

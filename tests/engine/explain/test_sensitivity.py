@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from whichgpu import Advisor
-from whichgpu.engine.explain.fact_changes import FactChange, between, close_in, read_back, spread_out, with_changes
+from whichgpu.engine.explain.fact_changes import FactChange, between, read_back, spread_out, with_changes
 from whichgpu.engine.explain.sensitivity_search import Sensitivity, sensitivity
 from whichgpu.engine.interview import answered
 from whichgpu.engine.records.again import decide_again, recorded_facts
@@ -131,40 +131,3 @@ def test_halving_ends_at_three_digits(advisor: Advisor, fact: str, near: float, 
         near, steps = float(str(middle)), steps + 1
         assert steps <= most
     assert steps > 0
-
-
-def closed_in(advisor: Advisor, edge: float, marks: tuple[float, ...]) -> tuple[tuple[float, float], int]:
-    """Between which neighbours of three digits an edge is found from 0.01 and 100,000, and after how many tries."""
-    tried: list[float] = []
-
-    def below(value: Any) -> bool:
-        tried.append(float(value))
-        return float(value) < edge
-
-    ends = close_in(advisor.vocabulary.facts["ttft_slo_ms"], 0.01, 100_000.0, below, marks)
-    assert len(set(tried)) == len(tried)
-    return ends, len(tried)
-
-
-@pytest.mark.parametrize("edge", [0.02, 7.3, 543.5, 9_000.0, 99_000.0])
-@pytest.mark.parametrize("marks", [(), (543.0,), (1.0, 543.0), (0.001, 200_000.0)])
-def test_an_edge_is_found_wherever_it_was_looked_for_first(
-    advisor: Advisor, edge: float, marks: tuple[float, ...]
-) -> None:
-    (near, far), _ = closed_in(advisor, edge, marks)
-    assert near < edge <= far
-    assert between(advisor.vocabulary.facts["ttft_slo_ms"], near, far) is None
-
-
-def test_a_mark_near_the_edge_saves_tries(advisor: Advisor) -> None:
-    _, without = closed_in(advisor, 543.5, ())
-    _, at_once = closed_in(advisor, 543.5, (543.2,))
-    _, with_room = closed_in(advisor, 543.5, (520.0,))
-    assert at_once == 2
-    assert with_room <= without - 4
-
-
-def test_an_edge_is_closed_in_upon_from_above_as_well(advisor: Advisor) -> None:
-    fact = advisor.vocabulary.facts["ttft_slo_ms"]
-    near, far = close_in(fact, 100_000.0, 0.01, lambda value: float(str(value)) > 543.5, (500.0,))
-    assert (near, far) == (544.0, 543.0)
