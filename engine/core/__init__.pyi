@@ -109,6 +109,7 @@ from .yaml.node import (
     ScalarNode as ScalarNode,
     SequenceNode as SequenceNode,
     find as find,
+    key_place as key_place,
     place_of as place_of,
     place_within as place_within,
 )

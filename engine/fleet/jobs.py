@@ -222,8 +222,9 @@ def _check_columns(names: Sequence[str], job_map: JobMap, file: str) -> None:
     """Refuses a file that has not the columns that the map reads."""
     missing = [name for name in job_map.columns or () if name not in names]
     if missing:
+        fix = f"name one of {', '.join(names)}" if names else None
         raise InputError(
-            Problem("no-such-column", f"{file} has no column {name!r}", None, name, nearest_words(name, names))
+            Problem("no-such-column", f"{file} has no column {name!r}", None, name, nearest_words(name, names), fix)
             for name in missing
         )
 
