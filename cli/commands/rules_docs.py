@@ -12,7 +12,7 @@ from whichgpu.cli.advisor import load, names_of
 from whichgpu.cli.options import rules_options
 from whichgpu.cli.render.book import book
 from whichgpu.cli.render.figures import count_of
-from whichgpu.engine.core import InputError, Problem, is_rule_file
+from whichgpu.engine.core import is_rule_file
 
 
 FOUND_WANTING = 1
@@ -61,13 +61,10 @@ def _stale(folder: Path, pages: dict[str, str]) -> list[str]:
 
 
 def _write(folder: Path, pages: dict[str, str], stale: Iterable[str]) -> None:
-    try:
+    with output.writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         for name in stale:
             if name in pages:
                 output.save(folder / name, pages[name])
             else:
                 (folder / name).unlink()
-    except OSError as error:
-        message = f"cannot write {error.filename or folder}: {error.strerror or error}"
-        raise InputError(Problem("unwritable", message)) from error

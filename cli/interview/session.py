@@ -52,6 +52,13 @@ class Session(Struct, frozen=True):
 
     file: Path
 
+    def begin(self) -> None:
+        """Refuses a file that holds something already. Raises InputError."""
+        if self.file.is_file() and self.file.stat().st_size:
+            message = f"{self.file} is there already, and was left as it is"
+            fix = f"name another file; or, if it holds an interview, go on with: whichgpu resume {self.file}"
+            raise InputError(Problem("file-exists", message, fix=fix))
+
     def keep(self, state: State) -> None:
         """Write the state, whole or not at all. Raises InputError where that cannot be done; it repeats the answers."""
         value = {

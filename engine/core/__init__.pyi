@@ -119,4 +119,5 @@ from .yaml.reading import (
     read_document as read_document,
     read_yaml as read_yaml,
     read_yaml_text as read_yaml_text,
+    unreadable as unreadable,
 )

@@ -8,12 +8,13 @@ import io
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 
-from whichgpu.engine.core import InputError, Problem, nearest_words
+from whichgpu.engine.core import InputError, Problem, nearest_words, unreadable
 from whichgpu.engine.fleet.columns import Coded
 from whichgpu.engine.fleet.mapping import JobMap
 from whichgpu.engine.fleet.sources import Jobs, needed, opened, suffix_of
@@ -48,7 +49,7 @@ def batches(jobs: Jobs, job_map: JobMap, size: int, start: int = 0) -> Iterator[
                 _File(name, number, start, size, done / total, length / total), job_map
             )
         except OSError as error:
-            raise InputError(Problem("unreadable", f"cannot read {name}: {error.strerror or error}")) from error
+            raise InputError(unreadable(Path(name), error)) from error
         done += length
 
 

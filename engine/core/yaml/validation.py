@@ -73,7 +73,8 @@ def _steps(finding: Any, node: Node, path: Steps) -> tuple[Steps | None, Steps]:
     """
     location: Steps = (*path, *finding["loc"])
     absent = 1 if finding["type"] == "missing" else 0
-    union, steps = None, ()
+    union: Steps | None = None
+    steps: Steps = ()
     for at, step in enumerate(location):
         inside = find(node, steps)
         if isinstance(inside, MappingNode):
