@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -207,6 +208,7 @@ class Diffusion(FrozenModel):
     denoisers_source: str
     patch_px_small: Constant
     patch_px: Constant
+    selective_share: Constant
     text_tokens: Constant
     frames_per_latent: Constant
 
@@ -234,11 +236,44 @@ class Parts(FrozenModel):
     backbones: dict[str, Backbone]
     heads: dict[str, Head]
     regions: int
+    dilated_gmacs: Constant
     working_copies: Constant
     working_pyramid: Constant
     class_maps: Constant
     classes: Constant
     detected_classes: Constant
+    source: str
+
+
+class NetworkNames(FrozenModel):
+    """Which networks an id tells: regular expressions that are matched from its beginning, without regard to case."""
+
+    transformers: str
+    of_one_width: str  # of them, those all of whose products are over tokens of one width
+    swin: str  # with groups ``size`` and ``window``
+    area_attention: str  # with a group ``size``
+    matched: str  # detectors whose loss matches answers to what is in the pictures
+    matched_twice: str  # of them, those with a second head
+    source: str
+
+    def __post_init__(self) -> None:
+        """Refuses what is no regular expression."""
+        for name in self.__struct_fields__[:-1]:
+            try:
+                re.compile(getattr(self, name))
+            except re.error as error:
+                raise ValueError(f"{name} is no regular expression: {error}") from None
+
+    def found(self, which: str, model_id: str) -> re.Match[str] | None:
+        """What of an id the expression of a field finds; None where the id does not tell such a network."""
+        return re.match(getattr(self, which), model_id, re.IGNORECASE)
+
+
+class SwinStages(FrozenModel):
+    """A Swin transformer: layers of its four stages, and heads of the first, which double from stage to stage."""
+
+    layers: tuple[int, int, int, int]
+    heads: int
     source: str
 
 
@@ -254,8 +289,13 @@ class Vision(FrozenModel):
     gmacs_per_param_b: Constant
     native_px: Constant
     detection_px: Constant
+    detection_aspect: Constant
     attended_bytes: Constant
     attended_ratio: Constant
+    checkpointed_share: Constant
+    names: NetworkNames
+    swin_stages: dict[str, SwinStages]  # by size
+    swin_window: Constant  # places of an edge
     area_scores: dict[str, float]  # of YOLO12, of all layers, for each pair of sixteenths of the picture's edges
     matched_bytes: Constant  # of a place that a detector answers for, while answers are matched to what is there
     matched_class_bytes: Constant  # the same for each class

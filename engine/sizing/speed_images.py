@@ -25,7 +25,7 @@ from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_kernels import starting_s, with_starts
 from whichgpu.engine.sizing.speed_links import Split, all_reduce_s
 from whichgpu.engine.sizing.speed_peaks import serving_precisions, training_precisions
-from whichgpu.engine.sizing.speed_tokens import attends, between_s
+from whichgpu.engine.sizing.speed_tokens import between_s, is_of_tokens
 from whichgpu.engine.sizing.training_exchange import Learning, between_exchanges, data_exchange_s, unhidden_s
 from whichgpu.engine.sizing.training_time import product_use
 
@@ -60,7 +60,7 @@ def image_values(
         bus = table.host_bandwidth(pick)[which]
         values = training_run(job, rate, flops, split, learning_of(job), pick, bus, starting, passing)
         return {"samples_per_s": values["samples_per_s"], "images_per_s": values["samples_per_s"], **values}
-    each = flops / rate + (between_s if attends(job) else _passing_s)(job, table, pick)[which]
+    each = flops / rate + (between_s if is_of_tokens(job) else _passing_s)(job, table, pick)[which]
     # Pictures pass one by one: those of a batch take as long together. Each goes to a replica that is free.
     outside = speed_constants().serving.batch_overhead_ms.at(TURNED[pick]) / 1e3
     server = BatchServer(lambda batch: batch * each, 1.0, outside, rows.count)
@@ -217,9 +217,10 @@ def forward_flops(job: Job) -> float | None:
     native = (model.resolution_px if model else None) or usual
     px = job.image_px or native
     if model is not None and model.gmacs_per_image:
-        # Detectors see pictures of 3 to 5, of which the long edge is stated; their arithmetic is counted for a square.
+        # Of detectors the long edge is stated, and their arithmetic is counted for a square.
         found = composed_network(model.name)
-        shape = 0.6 if found is not None and not found.dense and job.image_px > native else 1.0
+        oblong = found is not None and not found.dense and job.image_px > native
+        shape = sizing_constants().vision.detection_aspect.value if oblong else 1.0
         pixels = job.pixels(shape) if job.image_px else shape * native**2
         return 2e9 * model.gmacs_per_image * pixels / native**2
     if job.params_b is None:
@@ -304,7 +305,7 @@ def _rate(job: Job, table: GpuTable, pick: Pick) -> Any:
     if not job.training:
         peaks = table.peaks(serving_precisions(job.weight_precision))
         share = 1.0
-        if not attends(job):
+        if not is_of_tokens(job):
             narrow = job.weight_precision in _NARROW
             share = (vision.conv_share_narrow if narrow else vision.conv_share).at(pick)
         return peaks.flops * peaks.share * share
