@@ -47,6 +47,7 @@ from .fact_table import (
 from .folders import (
     CONSTANT_FILES as CONSTANT_FILES,
     LAYER_FILE as LAYER_FILE,
+    LAYER_FILES as LAYER_FILES,
     RECORD_FORMS as RECORD_FORMS,
     distinct as distinct,
     is_rule_file as is_rule_file,

@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from whichgpu.engine.catalogue import ModelSpec
 from whichgpu.engine.core import remembered
-from whichgpu.engine.sizing.constants import Backbone, Head, sizing_constants
+from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.constants_of_networks import Backbone, Head
 
 
 _BACKBONE = re.compile(

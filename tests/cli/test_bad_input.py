@@ -112,3 +112,10 @@ def test_a_configuration_of_an_impossible_model_is_refused(whichgpu: Whichgpu, t
     ran = whichgpu("recommend", "--set", "task=inference", "--set", f"model_name={tmp_path}/config.json")
     assert ran.code == 2
     assert "billion parameters, more than 100,000" in ran.err
+
+
+def test_a_misspelt_file_of_a_layer_is_answered_with_its_name(whichgpu: Whichgpu, tmp_path: Path) -> None:
+    (tmp_path / "parameter.yaml").write_text("parameters: {}\n")
+    ran = whichgpu("rules", "lint", "--rules", str(tmp_path))
+    assert ran.code == 2
+    assert "did you mean parameters.yaml" in ran.err + ran.out
