@@ -119,3 +119,30 @@ def test_a_misspelt_file_of_a_layer_is_answered_with_its_name(whichgpu: Whichgpu
     ran = whichgpu("rules", "lint", "--rules", str(tmp_path))
     assert ran.code == 2
     assert "did you mean parameters.yaml" in ran.err + ran.out
+
+
+MODEL = "models:\n  - {id: m, name: M, kind: llm, sources: [whichgpu-judgement], "
+GPU = "gpus:\n  - {id: g, family: g, series: g, name: G, vendor: v, sources: [whichgpu-judgement], "
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("models.yaml", MODEL + "params_b: -1}", "models.0.params_b: should be greater than 0"),
+        ("models.yaml", MODEL + "moe: {experts: 0, experts_per_token: 1}}", "models.0.moe.experts: should be greater"),
+        ("gpus.yaml", GPU + "vram_gb: 0}", "gpus.0.vram_gb: should be greater than 0"),
+        ("gpus.yaml", GPU + "tflops: {bf16: -9}}", "gpus.0.tflops.bf16: should be greater than 0"),
+        ("gpus.yaml", GPU + "tdp_w: .inf}", "gpus.0.tdp_w: should be less than or equal to"),
+        ("figures.yaml", "figures: [3]", "figures must be entries by id"),
+        ("disagreements.yaml", "disagreements: {X: 3}", "'X' should be a mapping"),
+        ("coverage.yaml", "[]", "lists no coverage"),
+        ("plans.yaml", "because: x\nmost_gpus: 3", "most_gpus: should be a mapping"),
+        ("economics.yaml", "because: x\nutilisation: 3", "the key 'utilisation' is not known here"),
+    ],
+)
+def test_lint_reads_every_file_of_a_layer(whichgpu: Whichgpu, tmp_path: Path, name: str, text: str, said: str) -> None:
+    (tmp_path / name).write_text(text + "\n")
+    ran = whichgpu("rules", "lint", "--rules", str(tmp_path))
+    assert ran.code == 2
+    assert said in ran.err
+    assert f"{name}:" in ran.err

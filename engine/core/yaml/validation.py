@@ -107,7 +107,7 @@ def _problem(finding: Any, node: Node, location: Steps, known: tuple[str, ...], 
     near = ()
     if kind == "literal_error":
         near = nearest_words(str(finding["input"]), _QUOTED.findall(str(finding["ctx"]["expected"])))
-    message = finding["msg"]
+    message = finding["msg"].removeprefix("Input ")
     if kind in _KINDS:
         message = f"should be {_KINDS[kind]}"
     elif kind == "value_error":
