@@ -20,7 +20,7 @@ set_option = click.option(
     metavar="FACT=VALUE",
     multiple=True,
     shell_complete=completing.changes,
-    help="State a fact, over the file. May be repeated.",
+    help="State a fact, over the file or record. May be repeated.",
 )
 
 all_option = click.option("--all", "everything", is_flag=True, help="Leave nothing out.")
