@@ -209,7 +209,11 @@ def _models(
         and all(any(word in each.casefold() for each in (model.id, model.name, *model.aliases)) for word in words)
     ]
     if not chosen:
-        raise InputError(Problem("no-model", "no model of the catalogue is meant", fix="whichgpu models lists them"))
+        asked = [f"{word!r} in a name" for word in words] + ([f"the kind {kind}"] if kind else [])
+        asked += [f"at most {max_params:g} billion parameters"] if max_params is not None else []
+        nearest = nearest_words(name, [model.id for model in models]) if name else ()
+        message = f"no model of the catalogue has {' and '.join(asked)}"
+        raise InputError(Problem("no-model", message, nearest=nearest, fix="whichgpu models lists them"))
     return chosen
 
 

@@ -72,6 +72,7 @@ def test_an_interview_that_ends_before_its_first_question_names_no_empty_list(
         (["gpus", "--min-memory", "nan"], "'nan' is not a number above 0"),
         (["gpus", "--max-price", "inf"], "'inf' is not a number above 0"),
         (["fit", "--gpu", "l4", "--max-params", "-3"], "--max-params"),
+        (["fit", "--gpu", "l4", "lamma-3.1-8b"], "did you mean llama-3.1-8b"),
         (["prices", "show", "--provider", "lamda"], "did you mean lambda"),
         (["rules", "lnt"], "Did you mean lint?"),
         (["register", "ad"], "Did you mean add?"),
