@@ -80,9 +80,13 @@ def read_text(file: str) -> tuple[str, str]:
 def refuse_overwriting(target: str | None, *read: str | None) -> None:
     """Refuses to write over a file that is read. Raises InputError."""
     for source in read:
-        if STDIN in {target, source} or not (target and source and Path(target).exists() and Path(source).exists()):
+        if not target or not source or STDIN in {target, source}:
             continue
-        if Path(target).samefile(source):
+        try:
+            same = Path(target).samefile(source)
+        except OSError:  # One of them is not there, or cannot be looked at: reading or writing it says so.
+            continue
+        if same:
             message = f"{target} would be written over, and it is what is read"
             raise InputError(Problem("file-exists", message, fix="give another name"))
 
