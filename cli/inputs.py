@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import click
 from msgspec import Struct
 
-from whichgpu.engine.core import InputError, Problem
+from whichgpu.engine.core import InputError, Problem, unreadable
 
 
 STDIN = "-"
@@ -37,7 +37,8 @@ def file_or_settings(file: str | None, *, stated: bool) -> tuple[str, bytes | No
         return file, None
     if stated:
         return STDIN, b"{}"
-    raise click.UsageError("Name a FILE (- reads standard input), or state facts: --set task=serve_llm.")
+    example = "--set task=inference --set model_name=llama-3.1-8b"
+    raise click.UsageError(f"Name a FILE (- reads standard input), or state facts: {example}.")
 
 
 def read_stdin() -> bytes:
@@ -61,7 +62,7 @@ def read_bytes(file: str, most: int = MAX_BYTES) -> tuple[bytes, str]:
         with Path(file).open("rb") as stream:
             return stream.read(most + 1), file
     except OSError as error:
-        raise InputError(_unreadable(file, error)) from error
+        raise InputError(unreadable(Path(file), error)) from error
 
 
 def read_text(file: str) -> tuple[str, str]:
@@ -76,6 +77,20 @@ def read_text(file: str) -> tuple[str, str]:
         raise InputError(Problem("not-text", f"{name} is not UTF-8 text ({where})")) from error
 
 
+def refuse_overwriting(target: str | None, *read: str | None) -> None:
+    """Refuses to write over a file that is read. Raises InputError."""
+    for source in read:
+        if not target or not source or STDIN in {target, source}:
+            continue
+        try:
+            same = Path(target).samefile(source)
+        except OSError:  # One of them is not there, or cannot be looked at: reading or writing it says so.
+            continue
+        if same:
+            message = f"{target} would be written over, and it is what is read"
+            raise InputError(Problem("file-exists", message, fix="give another name"))
+
+
 def json_lines(file: str) -> Iterator[Line]:
     """The workloads of a JSON Lines file or of standard input, one at a time; empty lines are passed over.
 
@@ -88,7 +103,7 @@ def json_lines(file: str) -> Iterator[Line]:
     try:
         stream = Path(file).open("rb")  # noqa: SIM115 - closed below, once the reader has had every line.
     except OSError as error:
-        raise InputError(_unreadable(file, error)) from error
+        raise InputError(unreadable(Path(file), error)) from error
     with stream:
         yield from _lines(stream)
 
@@ -129,8 +144,3 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
-
-
-def _unreadable(file: str, error: OSError) -> Problem:
-    reason = (error.strerror or type(error).__name__).lower()
-    return Problem("unreadable", f"cannot read {file}: {reason}")

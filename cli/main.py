@@ -11,6 +11,7 @@ from typing import NamedTuple
 import click
 
 from whichgpu.cli import exits
+from whichgpu.cli.groups import SuggestingGroup
 from whichgpu.engine.core import collect_rarely
 
 
@@ -79,8 +80,24 @@ Exit codes: 0 answered, 1 no recommendation (and why), 2 the input is wrong, 3 i
 """
 
 
-class LazyGroup(click.Group):
+#: What other programs call such commands.
+_CALLED_SO = {
+    **dict.fromkeys(("explain", "trace"), ("why", "why-not")),
+    **dict.fromkeys(("plan", "run", "decide", "advise"), ("recommend", "ask")),
+    **dict.fromkeys(("compare", "whatif", "simulate"), ("what-if", "diff")),
+    **dict.fromkeys(("interview", "wizard", "chat", "start"), ("ask",)),
+    **dict.fromkeys(("validate", "check"), ("recommend", "audit", "rules lint")),
+    **dict.fromkeys(("list", "search"), ("gpus", "models", "prices", "facts")),
+    **dict.fromkeys(("export", "html", "pdf"), ("report",)),
+    **dict.fromkeys(("estimate", "memory", "vram"), ("size", "fit")),
+    **dict.fromkeys(("new", "template"), ("init",)),
+}
+
+
+class LazyGroup(SuggestingGroup):
     """A group whose commands are imported on first use."""
+
+    called_so = _CALLED_SO
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order of ``COMMANDS``, the main one first."""
@@ -103,33 +120,6 @@ class LazyGroup(click.Group):
         for task in dict.fromkeys(entry.task for entry in COMMANDS.values()):
             with formatter.section(task):
                 formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items() if entry.task == task])
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Name the nearest command where there is none of that name."""
-        name = args[0] if args else ""
-        if name and not name.startswith("-") and self.get_command(ctx, name) is None:
-            from whichgpu.engine.core import nearest_words  # noqa: PLC0415 - help and version need no engine.
-
-            nearest = _CALLED_SO.get(name) or nearest_words(name, COMMANDS)
-            hint = f" Did you mean {' or '.join(nearest)}?" if nearest else ""
-            raise click.UsageError(f"there is no command {name!r}.{hint}", ctx)
-        return super().resolve_command(ctx, args)
-
-
-#: What other programs call such commands.
-_CALLED_SO = {
-    **dict.fromkeys(("explain", "trace"), ("why", "why-not")),
-    **dict.fromkeys(("plan", "run", "decide", "advise"), ("recommend", "ask")),
-    **dict.fromkeys(("compare", "whatif", "simulate"), ("what-if", "diff")),
-    **dict.fromkeys(("interview", "wizard", "chat", "start"), ("ask",)),
-    **dict.fromkeys(("validate", "check"), ("recommend", "audit", "rules lint")),
-    **dict.fromkeys(("list", "search"), ("gpus", "models", "prices", "facts")),
-    **dict.fromkeys(("export", "html", "pdf"), ("report",)),
-    **dict.fromkeys(("estimate", "memory", "vram"), ("size", "fit")),
-    **dict.fromkeys(("new", "template"), ("init",)),
-}
 
 
 def _version(ctx: click.Context, _param: click.Parameter, asked: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -19,7 +20,7 @@ set_option = click.option(
     metavar="FACT=VALUE",
     multiple=True,
     shell_complete=completing.changes,
-    help="State a fact, over the file. May be repeated.",
+    help="State a fact, over the file or record. May be repeated.",
 )
 
 all_option = click.option("--all", "everything", is_flag=True, help="Leave nothing out.")
@@ -49,6 +50,20 @@ class NewFile(click.Path):
         if value == "":
             self.fail("the name of the file is empty", param, ctx)
         return super().convert(value, param, ctx)
+
+
+class Amount(click.FloatRange):
+    """A number above zero, and no infinite one."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0.0, min_open=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number. Refuses every other text."""
+        amount = super().convert(value, param, ctx)
+        if not math.isfinite(amount):
+            self.fail(f"{value!r} is not a number above 0", param, ctx)
+        return amount
 
 
 save_option = click.option(

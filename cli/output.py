@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import json
 import os
@@ -131,6 +132,23 @@ def working(label: str) -> Iterator[None]:
 def screen() -> Screen:
     """The screen behind standard output."""
     return screen_of(sys.stdout)
+
+
+@contextlib.contextmanager
+def writing(file: Path | str) -> Iterator[None]:
+    """Say of a file or folder that cannot be written why, and what helps. Raises InputError."""
+    try:
+        yield
+    except OSError as error:
+        fix = None
+        if isinstance(error, FileNotFoundError):
+            fix = f"make the folder {Path(file).parent} first"
+        elif isinstance(error, PermissionError):
+            fix = "name a place where you may write"
+        elif error.errno == errno.ENOSPC:
+            fix = "make room, or name a place on another disk"
+        message = f"cannot write {file}: {(error.strerror or str(error)).lower()}"
+        raise InputError(Problem("unwritable", message, fix=fix)) from error
 
 
 def save_private(path: Path, content: str | bytes) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from whichgpu.engine.catalogue import COLUMNS, Knowledge, price_feeds
-from whichgpu.engine.core import InputError, Problem
+from whichgpu.engine.core import InputError, Problem, unreadable
 
 
 _VMS = "vms.csv"
@@ -83,7 +83,7 @@ def _opened(file: Path) -> Any:
     try:
         return file.open(encoding="utf-8-sig", newline="", errors="strict")
     except OSError as error:
-        raise InputError(Problem("unreadable", f"cannot read {file}: {error.strerror or error}")) from error
+        raise InputError(unreadable(file, error)) from error
 
 
 def _table(file: Path, needed: frozenset[str]) -> list[dict[str, str]]:

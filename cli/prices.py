@@ -111,8 +111,6 @@ def keep(offers: Iterable[Offer], file: Path) -> None:
     for offer in sorted(offers, key=offer_order):
         row = asdict(offer) | ({"usd_per_hour": None} if offer.spot_only else {})
         writer.writerow(["" if row[column] is None else row[column] for column in COLUMNS])
-    try:
+    with output.writing(file):
         file.parent.mkdir(parents=True, exist_ok=True)
         output.save_private(file, text.getvalue())
-    except OSError as error:
-        raise InputError(Problem("unwritable", f"cannot write {file}: {error.strerror or error}")) from error

@@ -14,7 +14,6 @@ from whichgpu import Decision
 from whichgpu.cli import output
 from whichgpu.cli.inputs import read_bytes
 from whichgpu.cli.render.blocks import Block, Paragraph
-from whichgpu.engine.core import InputError, Problem
 from whichgpu.engine.records import (
     MAX_BYTES,
     Asked,
@@ -98,10 +97,8 @@ def save_record(
 def write_record(text: str, file: str) -> None:
     """Write a record's text, whole or not at all. Raises InputError."""
     data = text.encode("utf-8")
-    try:
+    with output.writing(file):
         output.save_private(Path(file), gzip.compress(data, 9, mtime=0) if file.endswith(".gz") else data)
-    except OSError as error:
-        raise InputError(Problem("unwritable", f"cannot write {file}: {error.strerror or error}")) from error
 
 
 def _signing_key() -> SigningKey:

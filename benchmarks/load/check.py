@@ -30,7 +30,7 @@ from load.fit import inputs_of
 from load.points import points
 from load.simulator import Load, Outcome, Replica, simulate, simulate_batches
 from whichgpu.engine.advisor.advisor import load_advisor
-from whichgpu.engine.sizing import queueing, speed_serving
+from whichgpu.engine.sizing import queueing, speed_rates, speed_serving
 from whichgpu.engine.sizing.batching import BatchServer, opened_batches
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_serving import Steps
@@ -97,7 +97,7 @@ def grid() -> Iterator[tuple[str, str, Steps, Replica, Load]]:
         for asked, answered in LENGTHS:
             job = structs.replace(one.job, input_tokens=asked, output_tokens=answered)
             load = speed_serving.load_of(job, job.shape, one.split.rows)
-            rates = speed_serving.rates_of(job, one.table).take(one.which)
+            rates = speed_rates.rates_of(job, one.table).take(one.which)
             # Prompts that start kernels one by one are no matter of queues.
             steps = speed_serving.steps_of(load, rates, one.split)._replace(eager_floor=0.0)
 

@@ -34,7 +34,7 @@ from load.points import Point, points
 from load.scores import FIGURES, Prediction, Predictor, Score, held_out, scores_of, summary
 from whichgpu.engine.advisor.advisor import Advisor, load_advisor
 from whichgpu.engine.core import Banded
-from whichgpu.engine.sizing import demand, queueing, serving_load, speed_links, speed_serving
+from whichgpu.engine.sizing import demand, queueing, serving_load, speed_links, speed_rates, speed_serving
 from whichgpu.engine.sizing.demand import Demand
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
@@ -70,7 +70,7 @@ WEIGHT = {"tokens_per_s": 1.0, "ttft_ms": 1.0, "tpot_ms": 1.0, "ttft_p95_ms": 0.
 PULL = 0.35
 ROUNDS = 12
 #: Modules of the engine whose formulas read constants.
-_READERS = (demand, queueing, speed_links, speed_serving)
+_READERS = (demand, queueing, speed_links, speed_rates, speed_serving)
 
 
 def learnable(point: Point) -> bool:
@@ -126,7 +126,7 @@ def constants_set(values: dict[str, float]) -> Iterator[None]:
     replaced = speed_constants()
     for place, value in values.items():
         replaced = _replaced(replaced, place.split("."), value)
-    caches = (speed_serving._engine_steps, speed_links._link_speed, speed_links._network)
+    caches = (speed_rates._engine_steps, speed_links._link_speed, speed_links._network)
     patches = [patch.object(module, "speed_constants", lambda: replaced) for module in _READERS]
     for one in caches:
         one.cache_clear()
@@ -189,7 +189,7 @@ class Stack:
         found = {figure: np.full(len(self._inputs), np.nan) for figure in FIGURES}
         with constants_set(values):
             for places, (members, job, load, split, max_batch, asked) in self._groups:
-                rates = stacked([speed_serving.rates_of(one.job, one.table, pick).take(one.which) for one in members])
+                rates = stacked([speed_rates.rates_of(one.job, one.table, pick).take(one.which) for one in members])
                 steps = speed_serving.steps_of(load, rates, split)
                 answer = serving_load.load_values(job, steps, split.rows, max_batch=max_batch, demand=asked)
                 for figure in FIGURES:

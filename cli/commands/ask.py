@@ -80,6 +80,7 @@ def ask(
     advisor = load(rules, builtin=builtin, tests=False)
     state = _known(advisor, answers, sets)
     saved = Session(Path(session) if session else new_session_file(now()))
+    saved.begin()
     return _interview(advisor, state, saved, save=save, plain=plain, form=form, everything=everything)
 
 
@@ -197,7 +198,8 @@ def _stopped(stopped: StoppedError, saved: Session, talk: _Talk) -> int:
     saved.keep(stopped.state)
     if stopped.by == "end of input" and not sys.stdin.isatty():
         missing = [stopped.question.fact.name, *stopped.question.also_open] if stopped.question else []
-        message = f"the input ended before the questions did; still missing: {', '.join(missing)}. {_kept(saved)}"
+        still = f"; still missing: {', '.join(missing)}" if missing else ""
+        message = f"the input ended before the questions did{still}. {_kept(saved)}"
         raise InputError(Problem("input-ended", message))
     talk.say(f"Stopped. {_kept(saved)}")
     return exits.NO_RECOMMENDATION

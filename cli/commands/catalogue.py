@@ -9,7 +9,7 @@ from msgspec import to_builtins
 
 from whichgpu.cli import completing, output
 from whichgpu.cli.layers import load_catalogue
-from whichgpu.cli.options import layers_option, output_format
+from whichgpu.cli.options import Amount, layers_option, output_format
 from whichgpu.cli.render.blocks import Block
 from whichgpu.cli.render.catalogue import cheapest_hour, gpu_list, gpu_page, model_list, model_page
 from whichgpu.engine.catalogue import Gpu, Knowledge, ModelSpec, job_of_name
@@ -18,9 +18,9 @@ from whichgpu.engine.core import InputError, Problem, nearest_words
 
 @click.command()
 @click.argument("words", metavar="[NAME]", nargs=-1, shell_complete=completing.gpu_names)
-@click.option("--min-memory", metavar="GB", type=float, help="Only GPUs that are sold with so much memory or more.")
+@click.option("--min-memory", metavar="GB", type=Amount(), help="Only GPUs that are sold with so much memory or more.")
 @click.option(
-    "--max-price", metavar="USD", type=float, help="Only GPUs that can be rented for so much an hour or less."
+    "--max-price", metavar="USD", type=Amount(), help="Only GPUs that can be rented for so much an hour or less."
 )
 @output_format("text", "json", "csv", "markdown")
 @layers_option
@@ -30,7 +30,8 @@ def gpus(
     """List the GPUs, or show those that NAME means (an id, a name, a family, a series).
 
     A NAME that is none of these narrows the list to the GPUs that have all of its words in their name, maker,
-    architecture, market, form or software: hopper, amd consumer, laptop. Exits with 1 where none is left.
+    architecture, market, form or software: hopper, amd consumer, laptop. Exits with 1 where the options leave
+    none.
     """
     knowledge = load_catalogue(rules, own_prices=False)
     name, narrowed = " ".join(words), min_memory is not None or max_price is not None
@@ -58,7 +59,7 @@ def gpus(
 @click.command()
 @click.argument("words", metavar="[NAME]", nargs=-1, shell_complete=completing.model_names)
 @click.option("--task", metavar="TASK", help="Only models for this: llm, embedding, speech, vision, multimodal, ...")
-@click.option("--max-params", metavar="B", type=float, help="Only models of so many billion parameters or fewer.")
+@click.option("--max-params", metavar="B", type=Amount(), help="Only models of so many billion parameters or fewer.")
 @output_format("text", "json", "csv", "markdown")
 @layers_option
 def models(
@@ -67,7 +68,7 @@ def models(
     """List the models, or show the one that NAME means (an id, a hub path, an ollama tag).
 
     A NAME that means no single model narrows the list to those that have all of its words in a name or in their kind:
-    qwen, llama vision. Exits with 1 where none is left.
+    qwen, llama vision. Exits with 1 where the options leave none.
     """
     knowledge = load_catalogue(rules, own_prices=False)
     name, narrowed = " ".join(words), task is not None or max_params is not None

@@ -13,7 +13,7 @@ from whichgpu.cli import completing, output
 from whichgpu.cli.advisor import load
 from whichgpu.cli.devices import Device
 from whichgpu.cli.hardware import Group, groups_here, groups_in
-from whichgpu.cli.options import output_format
+from whichgpu.cli.options import Amount, output_format
 from whichgpu.cli.render.figures import count_of
 from whichgpu.cli.render.fit import fit_blocks, fit_rows, here_blocks
 from whichgpu.engine.advisor import FittingModel, fitting_models, unknown_gpu
@@ -63,7 +63,7 @@ def here(*, listing: str | None, form: str) -> int:
 @click.option("--kind", metavar="KIND", help="Only models of this kind: llm, diffusion_image, speech, ...")
 @click.option("--context", metavar="TOKENS", type=click.IntRange(1), help="The context that a model must hold.")
 @click.option("--precision", metavar="FORMAT", multiple=True, help="Try these formats of weights alone, best first.")
-@click.option("--max-params", metavar="BILLIONS", type=float, help="Only models of at most so many parameters.")
+@click.option("--max-params", metavar="BILLIONS", type=Amount(), help="Only models of at most so many parameters.")
 @click.option("--sort", "order", type=click.Choice([*_SORTS]), default="size", show_default=True)
 @click.option("--limit", metavar="N", type=click.IntRange(1), default=10, show_default=True, help="Of each kind.")
 @click.option("--all", "everything", is_flag=True, help="Every model that fits.")
@@ -209,7 +209,11 @@ def _models(
         and all(any(word in each.casefold() for each in (model.id, model.name, *model.aliases)) for word in words)
     ]
     if not chosen:
-        raise InputError(Problem("no-model", "no model of the catalogue is meant", fix="whichgpu models lists them"))
+        asked = [f"{word!r} in a name" for word in words] + ([f"the kind {kind}"] if kind else [])
+        asked += [f"at most {max_params:g} billion parameters"] if max_params is not None else []
+        nearest = nearest_words(name, [model.id for model in models]) if name else ()
+        message = f"no model of the catalogue has {' and '.join(asked)}"
+        raise InputError(Problem("no-model", message, nearest=nearest, fix="whichgpu models lists them"))
     return chosen
 
 

@@ -195,10 +195,8 @@ def report_command(*, result: Path, target: Path | None, form: str, currency: st
         if currency.upper() != "USD":
             fix = "leave --currency out, or print the text: without -o"
             raise InputError(Problem("bad-option", "the page shows amounts in US dollars", fix=fix))
-        try:
+        with output.writing(target):
             output.save(target, fleet_page(found, names))
-        except OSError as error:
-            raise InputError(Problem("unwritable", f"cannot write {target}: {error.strerror or error}")) from error
         return 0
     if form == "json":
         output.emit_json(figures_json(found))

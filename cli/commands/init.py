@@ -38,7 +38,5 @@ def _write(path: Path, text: str, *, force: bool) -> None:
     if path.exists() and not force:
         message = f"{path} is there already, and was left as it is"
         raise InputError(Problem("file-exists", message, fix="give another name, or --force to overwrite"))
-    try:
+    with output.writing(path):
         output.save(path, text)
-    except OSError as error:
-        raise InputError(Problem("unwritable", f"cannot write {path}: {error.strerror or error}")) from error

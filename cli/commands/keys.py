@@ -9,6 +9,7 @@ import sys
 import click
 
 from whichgpu.cli import output
+from whichgpu.cli.groups import SuggestingGroup
 from whichgpu.cli.inputs import read_bytes
 from whichgpu.cli.options import output_format
 from whichgpu.cli.records import PASSPHRASE, keyring
@@ -16,7 +17,7 @@ from whichgpu.engine.core import InputError, Problem
 from whichgpu.engine.records import PublicKey
 
 
-@click.group()
+@click.group(cls=SuggestingGroup)
 def keys() -> None:
     """Sign records, and say whose signatures count."""
 

@@ -25,12 +25,10 @@ def man(*, folder: Path | None) -> int:
 
     target = folder or _usual_folder()
     pages = list(_pages(whichgpu, click.Context(whichgpu, info_name="whichgpu")))
-    try:
+    with output.writing(target):
         target.mkdir(parents=True, exist_ok=True)
         for name, text in pages:
             output.save(target / f"{name}.1", text)
-    except OSError as error:
-        raise InputError(Problem("unwritable", f"cannot write {target}: {error.strerror or error}")) from error
     output.emit(f"{len(pages)} manual pages written to {target}: man whichgpu\n")
     return 0
 

@@ -12,14 +12,14 @@ from msgspec.structs import asdict
 from whichgpu.cli import completing, output
 from whichgpu.cli.inputs import read_text
 from whichgpu.cli.layers import load_catalogue
-from whichgpu.cli.options import all_option, currency_option, layers_option, output_format
+from whichgpu.cli.options import Amount, all_option, currency_option, layers_option, output_format
 from whichgpu.cli.pricefeeds import FoundPrices, from_folder, from_gpuhunt, from_gpuhunt_file
 from whichgpu.cli.prices import keep, own_offers, own_prices_file, read_offers, refuse_unfit
 from whichgpu.cli.render.figures import count_of
 from whichgpu.cli.render.prices import offer_list, updated_blocks
 from whichgpu.engine.advisor import unknown_gpu
 from whichgpu.engine.catalogue import COLUMNS, Knowledge, Offer, merged
-from whichgpu.engine.core import InputError, Problem, nearest_words
+from whichgpu.engine.core import InputError, Problem, nearest_words, unreadable
 from whichgpu.engine.plans import load_economics, region_allowed
 
 
@@ -49,7 +49,7 @@ def prices() -> None:
 @click.option("--provider", metavar="NAME", help="Only offers of this provider.")
 @click.option("--count", metavar="N", type=click.IntRange(1), help="Only machines with so many GPUs.")
 @click.option("--region", metavar="PART", help="Only an area or regions whose names hold this: eu, asia, us-east, ...")
-@click.option("--max-price", metavar="USD", type=float, help="Only offers of at most so much a GPU and hour.")
+@click.option("--max-price", metavar="USD", type=Amount(), help="Only offers of at most so much a GPU and hour.")
 @click.option("--spot", is_flag=True, help="Only what can be had interruptibly, cheapest first.")
 @currency_option
 @all_option
@@ -117,7 +117,8 @@ def _lies_in(offer: Offer, region: str) -> bool:
 def _known(name: str | None, names: set[str], what: str) -> None:
     if name is not None and name not in names:
         nearest = nearest_words(name, sorted(names))
-        raise InputError(Problem(f"unknown-{what}", f"no offer is of the {what} {name!r}", nearest=nearest))
+        fix = f"name one of {', '.join(sorted(names))}"
+        raise InputError(Problem(f"unknown-{what}", f"no offer is of the {what} {name!r}", nearest=nearest, fix=fix))
 
 
 @prices.command(name="import")
@@ -190,5 +191,5 @@ def _day_of(feed: Path) -> date:
     try:
         newest = max((file.stat().st_mtime for file in files), default=0.0)
     except OSError as error:
-        raise InputError(Problem("unreadable", f"cannot read {feed}: {error.strerror or error}")) from error
+        raise InputError(unreadable(feed, error)) from error
     return datetime.fromtimestamp(newest, UTC).date()

@@ -11,7 +11,7 @@ from whichgpu import Advisor
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load, names_of, now, read
 from whichgpu.cli.batch import answer_lines
-from whichgpu.cli.inputs import file_or_settings, read_bytes
+from whichgpu.cli.inputs import file_or_settings, read_bytes, refuse_overwriting
 from whichgpu.cli.options import (
     all_option,
     compact_option,
@@ -92,7 +92,11 @@ def recommend(
         raise InputError(Problem("bad-option", "--meta and --sign are about a record; say where with --save RECORD"))
     if compact and (full or not jsonl):
         raise InputError(Problem("bad-option", "--compact goes with --jsonl, and without --full"))
+    if not jsonl and full:
+        fix = "leave it out: --format json has all of it"
+        raise InputError(Problem("bad-option", "--full goes with --jsonl", fix=fix))
     file, empty = file_or_settings(file, stated=bool(sets or here) and not jsonl)
+    refuse_overwriting(save, file)
     sections = sections_of(shown)
     advisor = load(rules, builtin=builtin, tests=False)
     if here:

@@ -16,6 +16,7 @@ from msgspec import to_builtins
 
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load, now
+from whichgpu.cli.groups import SuggestingGroup
 from whichgpu.cli.layers import load_catalogue
 from whichgpu.cli.options import layers_option, output_format
 from whichgpu.cli.records import read_saved
@@ -62,7 +63,7 @@ def add_record(record: Mapping[str, Any], decision: Mapping[str, Any], file: str
     return Register(register_file(file)).add(record, decision, now())
 
 
-@click.group()
+@click.group(cls=SuggestingGroup)
 def register() -> None:
     """Keep many decisions: add, list, show, compare, export, check."""
 

@@ -9,10 +9,11 @@ import click
 from whichgpu import Advisor
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load, names_of
+from whichgpu.cli.inputs import refuse_overwriting
 from whichgpu.cli.records import read_saved
 from whichgpu.cli.render.answered import owned_in
 from whichgpu.cli.report.page import report_page
-from whichgpu.engine.core import InputError, Problem
+from whichgpu.engine.core import InputError
 from whichgpu.engine.explain import Explainer, Phrases, Sensitivity, gather, sensitivity
 from whichgpu.engine.interview import Answered
 from whichgpu.engine.records import Saved
@@ -41,6 +42,7 @@ def report(decision: str, target: str) -> int:
     time, the derivation, what was rejected and why, sources, disagreements. Unfold it to print it too. Only its owner
     may read the file that is written.
     """
+    refuse_overwriting(target, decision)
     saved = read_saved(decision)
     advisor = load()
     names = names_of(advisor, saved)
@@ -49,10 +51,8 @@ def report(decision: str, target: str) -> int:
     if target == "-":
         output.emit(page)
         return 0
-    try:
+    with output.writing(target):
         output.save_private(Path(target), page)
-    except OSError as error:
-        raise InputError(Problem("unwritable", f"cannot write {target}: {error.strerror or error}")) from error
     return 0
 
 

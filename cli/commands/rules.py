@@ -9,6 +9,7 @@ import click
 
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load, now
+from whichgpu.cli.groups import SuggestingGroup
 from whichgpu.cli.guidecover import guide_blocks, guide_cover, update_manifest
 from whichgpu.cli.options import output_format, rules_options
 from whichgpu.cli.render.layers import layer_blocks, layer_changes
@@ -25,7 +26,7 @@ from whichgpu.engine.rules import Rulebook
 FOUND_WANTING = 1
 
 
-class LazyRules(click.Group):
+class LazyRules(SuggestingGroup):
     """A group whose larger commands lie in modules of their own, imported on first use.
 
     ``MODULES`` maps a command to its module and its line of help. The function there has the command's name, with

@@ -9,8 +9,9 @@ import click
 
 from whichgpu.cli import output
 from whichgpu.cli.advisor import load, names_of
+from whichgpu.cli.inputs import read_text
 from whichgpu.cli.options import rules_options
-from whichgpu.cli.render.book import book
+from whichgpu.cli.render.book import MADE, book
 from whichgpu.cli.render.figures import count_of
 from whichgpu.engine.core import InputError, Problem, is_rule_file
 
@@ -25,7 +26,7 @@ FOUND_WANTING = 1
 def docs_rules(*, folder: Path, check: bool, rules: tuple[str, ...], builtin: bool) -> int:
     """Write the rulebook as Markdown pages by topic into FOLDER (docs/rulebook unless given).
 
-    Pages of topics that are no longer there are removed.
+    Pages of topics that are no longer there are removed; files that it did not write are left alone.
     """
     advisor = load(rules, builtin=builtin)
     pages = book(advisor, names_of(advisor), intros(advisor.folders))
@@ -55,19 +56,25 @@ def intros(folders: Iterable[Path]) -> dict[str, str]:
 
 
 def _stale(folder: Path, pages: dict[str, str]) -> list[str]:
-    """The pages that are missing, differ, or should not be there."""
-    there = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.md")} if folder.is_dir() else {}
+    """The pages that are missing, differ, or should not be there. Files that are no pages of a book are left alone.
+
+    Raises:
+        InputError: a page would be written over such a file.
+    """
+    found = {path.name: read_text(str(path))[0] for path in folder.glob("*.md")} if folder.is_dir() else {}
+    there = {name: text for name, text in found.items() if text.startswith(MADE)}
+    own = sorted((found.keys() - there.keys()) & pages.keys())
+    if own:
+        message = f"{folder / own[0]} is no page of the rulebook, and would be written over"
+        raise InputError(Problem("file-exists", message, fix="name another folder"))
     return sorted(name for name in {*pages, *there} if pages.get(name) != there.get(name))
 
 
 def _write(folder: Path, pages: dict[str, str], stale: Iterable[str]) -> None:
-    try:
+    with output.writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         for name in stale:
             if name in pages:
                 output.save(folder / name, pages[name])
             else:
                 (folder / name).unlink()
-    except OSError as error:
-        message = f"cannot write {error.filename or folder}: {error.strerror or error}"
-        raise InputError(Problem("unwritable", message)) from error

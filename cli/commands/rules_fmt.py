@@ -42,7 +42,8 @@ def fmt_rules(*, paths: tuple[str, ...], check: bool, rules: tuple[str, ...]) ->
         if result != text:
             changed.append(file)
             if not check:
-                _write(file, result)
+                with output.writing(file):
+                    output.save(file, result)
     done = "would be" if check else "were"
     listed = "".join(f"{file}\n" for file in changed)
     output.emit(f"{listed}{len(changed)} of {count_of(len(files), 'file')} {done} changed.\n")
@@ -56,10 +57,3 @@ def _files(paths: list[Path]) -> list[Path]:
         inside = sorted(file for file in path.glob("*.yaml") if is_rule_file(file)) if path.is_dir() else [path]
         found += inside
     return list(dict.fromkeys(found))
-
-
-def _write(file: Path, text: str) -> None:
-    try:
-        output.save(file, text)
-    except OSError as error:
-        raise InputError(Problem("unwritable", f"cannot write {file}: {error.strerror or error}")) from error

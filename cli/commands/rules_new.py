@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from whichgpu.cli import output
+from whichgpu.cli.inputs import read_text
 from whichgpu.cli.layers import load_catalogue, load_facts
 from whichgpu.cli.ruletemplate import DEFAULT_EACH, rule_template, table_template
 from whichgpu.engine.authoring import LAYER_FOLDER, LAYER_SCHEMAS, file_schemas, text_of
@@ -67,30 +68,20 @@ def _check_name(name: str, what: str) -> None:
 
 
 def _append(file: Path, rule_id: str, text: str) -> None:
-    try:
-        before = file.read_text(encoding="utf-8") if file.exists() else ""
-        if re.search(rf"^- (id|table): {re.escape(rule_id)}\s*(#.*)?$", before, re.MULTILINE):
-            raise InputError(Problem("duplicate-id", f"{file} has a rule {rule_id!r} already", fix="give another id"))
+    before = read_text(str(file))[0] if file.exists() else ""
+    if re.search(rf"^- (id|table): {re.escape(rule_id)}\s*(#.*)?$", before, re.MULTILINE):
+        raise InputError(Problem("duplicate-id", f"{file} has a rule {rule_id!r} already", fix="give another id"))
+    head = before.rstrip("\n") or f"# yaml-language-server: $schema={LAYER_FOLDER}/rules.schema.json"
+    with output.writing(file):
         file.parent.mkdir(parents=True, exist_ok=True)
-        head = before.rstrip("\n") or f"# yaml-language-server: $schema={LAYER_FOLDER}/rules.schema.json"
         output.save(file, f"{head}\n\n{text}")
-    except OSError as error:
-        raise _unwritable(file, error) from error
-    except UnicodeDecodeError as error:
-        raise InputError(Problem("not-utf8", f"{file} is not UTF-8 text", fix="save the file as UTF-8")) from error
 
 
 def _write_schemas(folder: Path) -> None:
     """The schemas, beside the files that name them, with the facts of the built-in vocabulary to complete."""
     target = folder / LAYER_FOLDER
-    try:
+    schemas = file_schemas(load_facts(), load_catalogue(own_prices=False))
+    with output.writing(target):
         target.mkdir(parents=True, exist_ok=True)
-        schemas = file_schemas(load_facts(), load_catalogue(own_prices=False))
         for name in LAYER_SCHEMAS:
             output.save(target / f"{name}.schema.json", text_of(schemas[name]))
-    except OSError as error:
-        raise _unwritable(target, error) from error
-
-
-def _unwritable(file: Path, error: OSError) -> InputError:
-    return InputError(Problem("unwritable", f"cannot write {error.filename or file}: {error.strerror or error}"))

@@ -74,12 +74,9 @@ def _file_schema(name: str, rules: tuple[str, ...]) -> str:
 
 def _write(folder: Path, rules: tuple[str, ...]) -> int:
     texts = _texts(rules)
-    try:
+    with output.writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
             output.save(folder / f"{name}.schema.json", text)
-    except OSError as error:
-        message = f"cannot write {error.filename or folder}: {error.strerror or error}"
-        raise InputError(Problem("unwritable", message)) from error
     output.emit(f"{count_of(len(texts), 'schema')} in {folder}.\n")
     return 0

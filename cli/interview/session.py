@@ -7,6 +7,7 @@ import os
 import shlex
 from datetime import datetime
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any, get_args
 
 from msgspec import Struct
@@ -51,6 +52,17 @@ class Session(Struct, frozen=True):
     """Where an interview is kept."""
 
     file: Path
+
+    def begin(self) -> None:
+        """Refuses a file that holds something already. Raises InputError."""
+        try:
+            held = self.file.stat()
+        except OSError:  # It is not there, or its folder cannot be read: ``keep`` says so with what was answered.
+            return
+        if S_ISREG(held.st_mode) and held.st_size:
+            message = f"{self.file} is there already, and was left as it is"
+            fix = f"name another file; or, if it holds an interview, go on with: whichgpu resume {self.file}"
+            raise InputError(Problem("file-exists", message, fix=fix))
 
     def keep(self, state: State) -> None:
         """Write the state, whole or not at all. Raises InputError where that cannot be done; it repeats the answers."""

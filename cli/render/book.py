@@ -16,7 +16,8 @@ from whichgpu.engine.core import registered
 from whichgpu.engine.rules import Condition, Rule, Table, words
 
 
-_MADE = "<!-- Made by `whichgpu rules docs`; edit the rules and not this page. -->"
+#: The first line of every page, by which a page of the book is known.
+MADE = "<!-- Made by `whichgpu rules docs`; edit the rules and not this page. -->"
 _MARKUP = re.compile(r"([\\`*<>|#\[\]{}])")
 _STAGE_ORDER = ("derive", "reject", "prefer", "advise")
 
@@ -53,7 +54,7 @@ class _Writer:
 
     def contents(self, topics: Sequence[str]) -> str:
         """The first page."""
-        lines = [_MADE, "# The rulebook", ""]
+        lines = [MADE, "# The rulebook", ""]
         lines += [f"{count_of(len(self.rules), 'rule')} in {count_of(len(topics), 'topic')}.", ""]
         lines += [
             "| Topic | Rules | works out | rules out | prefers | advises |",
@@ -74,7 +75,7 @@ class _Writer:
     def topic(self, topic: str, intro: str) -> str:
         """The rules and tables of one file, by id."""
         rules = [rule for rule in self.rules.values() if rule.topic == topic]
-        lines = [_MADE, f"# {heading(topic)}", ""]
+        lines = [MADE, f"# {heading(topic)}", ""]
         if intro:
             lines += [escaped(intro), ""]
         entries = {rule.table or rule.id for rule in rules}
@@ -85,7 +86,7 @@ class _Writer:
 
     def facts(self) -> str:
         """Every fact that a rule reads or sets."""
-        lines = [_MADE, "# Facts that rules read and set", ""]
+        lines = [MADE, "# Facts that rules read and set", ""]
         used = sorted({*self.links.readers, *self.links.setters, *self.links.askers})
         for name in used:
             fact = self.vocabulary.facts.get(name)
@@ -107,7 +108,7 @@ class _Writer:
         for rule in self.rules.values():
             for source in rule.sources:
                 cited.setdefault(source.partition("/")[0], []).append(rule.id)
-        lines = [_MADE, "# Sources of rules", ""]
+        lines = [MADE, "# Sources of rules", ""]
         for source in sorted(cited):
             title = self.names.citations.get(source) or self.names.source(source)
             lines += [f"## {source}", "", escaped(title), "", self._linked(sorted(set(cited[source]))), ""]
@@ -115,7 +116,7 @@ class _Writer:
 
     def layers(self) -> str:
         """What each layer over the lowest changed."""
-        lines = [_MADE, "# Layers", ""]
+        lines = [MADE, "# Layers", ""]
         for layer, changes in groupby(self.rulebook.changes, key=lambda change: change.layer):
             lines += [f"## {escaped(layer)}", ""]
             for change in sorted(changes, key=lambda change: (change.kind, change.rule)):

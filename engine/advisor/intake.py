@@ -24,7 +24,7 @@ from whichgpu.engine.core import (
     plain,
     rounded,
 )
-from whichgpu.engine.rules import RESERVED, Expr, FactDef, Vocabulary, evaluate, gpu_and_count, read_value
+from whichgpu.engine.rules import RESERVED, Expr, FactDef, Reading, Vocabulary, evaluate, gpu_and_count, read_value
 
 
 class Workload(Struct, frozen=True):
@@ -77,11 +77,11 @@ class Reader(Struct, frozen=True):
         """
         reading = _Reading(self)
         items = reading.changed(reading.entries(raw), changes)
-        reserved: dict[str, Any] = {}
+        reserved: dict[str, _Item] = {}
         conditional: list[_Item] = []
         for item in items:
             if item.name in RESERVED:
-                reserved[item.name] = item.value
+                reserved[item.name] = item
             elif self.vocabulary.conditional_aliases(item.name):
                 conditional.append(item)
             else:
@@ -95,9 +95,9 @@ class Reader(Struct, frozen=True):
         gpu, count = reading.configuration(reserved)
         if reading.problems:
             raise InputError(reading.problems)
-        return Workload(
-            reading.given, reserved.get("id"), gpu, count, tuple(reading.remarks), reading.as_written, reading.places
-        )
+        named = reserved["id"].value if "id" in reserved else None
+        remarks = tuple(reading.remarks)
+        return Workload(reading.given, named, gpu, count, remarks, reading.as_written, reading.places)
 
     def _targets(self, name: str, given: Mapping[str, Value]) -> list[str]:
         """The facts that a name with several meanings stands for here."""
@@ -231,18 +231,24 @@ class _Reading:
         members = self._knowledge.families if match.kind == "family" else self._knowledge.series
         return (group,) if members[group] == match.ids else match.ids
 
-    def configuration(self, reserved: Mapping[str, Any]) -> tuple[str | None, int | None]:
+    def configuration(self, reserved: Mapping[str, _Item]) -> tuple[str | None, int | None]:
         """The configuration that ``size`` is asked about; a family or series means its usual card."""
         gpu: str | None = None
-        if reserved.get("gpu") not in (None, ""):
-            match = self._knowledge.find_gpu(str(reserved["gpu"]))
+        named, counted = (reserved.get(name, _Item(name, None)) for name in ("gpu", "count"))
+        if named.value not in (None, ""):
+            match = self._knowledge.find_gpu(str(named.value))
             if match.found:
                 gpu = match.usual
             else:
-                self.problems.append(unknown_gpu(match, fact="gpu"))
-        count = read_value(self._vocabulary.facts["num_gpus"], reserved.get("count"))
+                self.problems.append(unknown_gpu(match, named.place, fact="gpu"))
+        count = read_count(self._vocabulary, counted.value, counted.place)
         self.problems += count.problems
         return gpu, None if count.value is None else int(count.value)  # type: ignore[arg-type]
+
+
+def read_count(vocabulary: Vocabulary, raw: object, place: Place | None = None) -> Reading:
+    """How many GPUs ``size`` is asked about, within the bounds of ``num_gpus``."""
+    return read_value(replace(vocabulary.facts["num_gpus"], name="count"), raw, place)
 
 
 def unknown_gpu(match: GpuMatch, place: Place | None = None, fact: str | None = None) -> Problem:

@@ -69,6 +69,7 @@ def look_up_model(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: 
         return Found()
     read = model_read(str(name), knowledge)
     if read is not None:
+        _check_size(str(name), read, vocabulary)
         check_against_model(given, read)
         return _found(read, None, vocabulary)
     size = given.get("param_count_b")
@@ -84,6 +85,14 @@ def look_up_model(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: 
     if match.how != "part of the name":  # What is named after a model may have been made larger or smaller.
         check_against_model(given, spec)
     return _found(spec, match.weight_precision, vocabulary, str(name))
+
+
+def _check_size(name: str, model: ModelSpec, vocabulary: Vocabulary) -> None:
+    """Refuse a configuration whose dimensions make a model larger than one that could be stated. Raises InputError."""
+    most = vocabulary.facts["param_count_b"].max
+    if most is not None and (model.params_b or 0.0) > most:
+        message = f"{name} describes a model of {model.params_b:,.0f} billion parameters, more than {most:,.0f}"
+        raise InputError(Problem("out-of-range", message, fact="model_name", fix="look at its layers and widths"))
 
 
 def _unknown_model(name: str, nearest: tuple[str, ...], knowledge: Knowledge, vocabulary: Vocabulary) -> Problem:

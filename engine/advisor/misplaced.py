@@ -193,14 +193,17 @@ def _in_dollars(written: str, fact: FactDef) -> str | None:
     unit, found = fact.parsed_unit, _OTHER_MONEY.match(written)
     if unit is None or not unit.dimension.startswith("money") or found is None:
         return None
-    code = _currency(found["before"]) or _currency(found["after"])
+    first = _currency(found["before"])
+    code = first or _currency(found["after"])
     if code is None or code == "USD":
         return None
     amount = read_value(replace(fact, min=None, max=None), found["amount"]).value
     if not isinstance(amount, int | float):
         return None
-    usd = amount / per_usd(code)
-    return f"write {format_number(usd, digits=3)}, in US dollars (at the rate of {currencies().as_of})"
+    usd = format_number(amount / per_usd(code), digits=3)
+    period = written[found.end("amount" if first else "after") :].rstrip()  # "/month" is converted to the fact's own.
+    said = f"{usd} USD{period}" if period else f"{usd}, in US dollars"
+    return f"write {said} (at the rate of {currencies().as_of})"
 
 
 def _currency(word: str | None) -> str | None:

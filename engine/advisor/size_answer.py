@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.answer.plans import memory_dict, parallelism_dict, speed_dict, support_dict
-from whichgpu.engine.advisor.intake import Workload, unknown_gpu
+from whichgpu.engine.advisor.intake import Workload, read_count, unknown_gpu
 from whichgpu.engine.core import InputError, Problem, json_value
 from whichgpu.engine.plans import FitStep, FitSuggestions, fit_suggestions_of
 from whichgpu.engine.sizing import granted_of
@@ -28,11 +28,15 @@ def size_workload(
         count: how many; else the workload's ``count`` or ``num_gpus``, else 1.
 
     Raises:
-        InputError: no accelerator is named, the name is unknown, or the job's size is.
+        InputError: no accelerator is named, the name is unknown, the count is out of bounds, or the job's size
+            is unknown.
     """
     with workload.located():
         intake, model = advisor.context.resolve(workload.given)
     gpu_id = _gpu_id(advisor, workload, gpu)
+    asked = read_count(advisor.vocabulary, count)
+    if asked.problems:
+        raise InputError(asked.problems)
     number = count or workload.count or int(workload.given.get("num_gpus", 1))  # type: ignore[arg-type]
     maker = advisor.context.plan_maker(model, intake)
     sized_gpu = advisor.knowledge.gpus[gpu_id]

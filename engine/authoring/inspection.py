@@ -16,6 +16,7 @@ from whichgpu.engine.authoring.lint.finding import CatalogueView, Finding, LintC
 from whichgpu.engine.authoring.lint.regions import Regions
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.core import locate, registered
+from whichgpu.engine.plans import load_economics, plan_constants
 from whichgpu.engine.rules import KnownNames, Rulebook, Vocabulary
 
 
@@ -70,7 +71,12 @@ def inspect(advisor: Advisor, today: date, required: Sequence[str] = ()) -> list
 
     Where layers lie over the rules that come with the program, they alone are judged: what they make of the rules
     below is worth knowing, and no mistake of anyone who can fix it.
+
+    Raises:
+        KnowledgeError: a file of constants is wrong, which a decision reads when it needs them.
     """
+    load_economics()
+    plan_constants()
     said = statements(*guide_folders(advisor))
     found = lint_rulebook(
         advisor.rulebook,

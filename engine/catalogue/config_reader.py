@@ -10,7 +10,8 @@ from msgspec import Struct, field
 from whichgpu.engine.core import InputError, Place, Problem, nearest_words
 
 
-_MOST = 10**12
+#: Beyond the bytes of any weights that are published: a larger number is a slip.
+_MOST = 10**15
 
 
 class ConfigReader(Struct, frozen=True):
@@ -48,6 +49,10 @@ class ConfigReader(Struct, frozen=True):
 
     def required(self, *keys: str) -> None:
         """Note that a key is missing, unless a wrong value under it was noted already."""
+        zero = next((key for key in keys if _whole(self.content.get(key)) == 0), None)
+        if zero is not None:
+            message = f"{self.name}: {zero} is 0, and has to be 1 or more"
+            self.problems.append(Problem("not-a-count", message, self._place(zero)))
         if any(key in self.content for key in keys) and self.problems:
             return
         names = " or ".join(repr(key) for key in keys[:3])
@@ -108,7 +113,7 @@ class ConfigReader(Struct, frozen=True):
             raise InputError(self.problems)
 
     def _blame(self, key: str, value: object) -> None:
-        message = f"{self.name}: {key} is {value!r}, not a whole number"
+        message = f"{self.name}: {key} is {value!r}, not a whole number of 0 or more"
         if not any(problem.message == message for problem in self.problems):
             self.problems.append(Problem("not-a-count", message, self._place(key)))
 

@@ -15,7 +15,7 @@ from whichgpu.engine.catalogue.config_reader import ConfigReader
 from whichgpu.engine.catalogue.config_speech import WAVES, WHISPERS, speech_spec
 from whichgpu.engine.catalogue.config_text import text_spec
 from whichgpu.engine.catalogue.model import ModelSpec
-from whichgpu.engine.core import InputError, Place, Problem, nearest_words
+from whichgpu.engine.core import InputError, Place, Problem, unreadable
 
 
 #: Before a name of the hub.
@@ -127,28 +127,16 @@ def _content(source: Path | str | Mapping[str, Any]) -> tuple[str, Mapping[str, 
         raw = path.read_bytes()
         text = raw[:_MOST_BYTES].decode("utf-8-sig")
         content = json.loads(text)
-    except FileNotFoundError:
-        raise InputError(
-            Problem("file-missing", f"there is no file {path}", nearest=_beside(path), fix="check the path")
-        ) from None
     except OSError as error:
-        raise InputError(Problem("file-unreadable", f"{path} cannot be read: {error.strerror or error}")) from None
+        raise InputError(unreadable(path, error)) from None
     except json.JSONDecodeError as error:
         place = Place(str(path), error.lineno, error.colno, 1, text.splitlines()[error.lineno - 1] if text else "")
         raise InputError(Problem("not-json", f"{path} is not JSON: {error.msg}", place)) from None
     except (UnicodeDecodeError, RecursionError):
-        raise InputError(Problem("not-json", f"{path} is not JSON text")) from None
+        raise InputError(Problem("not-json", f"{path} is not JSON text", fix="name a config.json")) from None
     if not isinstance(content, Mapping):
         raise InputError(Problem("not-a-config", f"{path} holds no mapping of keys", fix="name a config.json"))
     return str(path), content, text
-
-
-def _beside(path: Path) -> tuple[str, ...]:
-    """The JSON files of the folder whose names are nearest."""
-    try:
-        return nearest_words(path.name, sorted(entry.name for entry in path.parent.glob("*.json")))
-    except OSError:
-        return ()
 
 
 def _identity(content: Mapping[str, Any], name: str) -> str:

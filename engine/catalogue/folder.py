@@ -81,8 +81,7 @@ def read_folder(folder: Path, files: Mapping[str, Path]) -> dict[str, Any]:
         for part in (*PARTS, _LINES)
     }
     for key in BY_ID:
-        found = section(documents[f"{key}.yaml"], key, problems) if f"{key}.yaml" in documents else None
-        content[key] = found if isinstance(found, dict) else {}
+        content[key] = entries_of(documents[f"{key}.yaml"], key, problems) if f"{key}.yaml" in documents else {}
     problems += _duplicates(documents)
     offers: tuple[Offer, ...] = ()
     if not problems:
@@ -128,6 +127,22 @@ def rows_of(document: Document, part: Part, problems: list[Problem]) -> list[Any
     fix = "begin each record with '-'"
     problems.append(Problem("not-a-list", f"{part.key} must be a list of records", place, fix=fix))
     return []
+
+
+def entries_of(document: Document, key: str, problems: list[Problem]) -> dict[str, dict[str, Any]]:
+    """The entries of a file by id, unchecked; a problem where they are none, and for each that is no mapping."""
+    found = section(document, key, problems)
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        place = place_of(find(document.node, (key,)))
+        problems.append(Problem("not-a-mapping", f"{key} must be entries by id", place, fix="write 'id:' before each"))
+        return {}
+    for name, entry in found.items():
+        if not isinstance(entry, dict):
+            place = place_of(find(document.node, (key, name)))
+            problems.append(Problem("not-a-mapping", f"{name!r} should be a mapping (key: value)", place))
+    return {name: entry for name, entry in found.items() if isinstance(entry, dict)}
 
 
 def valid(row: object, document: Document, part: Part, index: int, problems: list[Problem]) -> bool:

@@ -20,10 +20,10 @@ from whichgpu.engine.catalogue.folder import (
     PARTS,
     Part,
     cited_by,
+    entries_of,
     names_of,
     read_prices,
     rows_of,
-    section,
     unknown_source,
     unknown_sources,
     valid,
@@ -138,12 +138,9 @@ def _over(
 
 
 def _lay_entries(document: Document, key: str, overlay: _Overlay) -> None:
-    entries = section(document, key, overlay.problems)
-    if not isinstance(entries, dict):
-        return
     whole = dict(overlay.content[key])
-    for name, entry in entries.items():
-        laid = _over(entry, whole.get(name), document, (key, name), overlay) if isinstance(entry, dict) else None
+    for name, entry in entries_of(document, key, overlay.problems).items():
+        laid = _over(entry, whole.get(name), document, (key, name), overlay)
         if laid is not None:
             whole[name] = laid
             overlay.added.setdefault(key, []).append(name)

@@ -1,11 +1,17 @@
 """Catalogue records: accelerators, models, rental offers. Every record says where it comes from."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import field
+from msgspec import Meta, field
 
 from whichgpu.engine.core import FrozenModel
 
+
+#: Figures of what exists: a zero or a negative one is a slip, and so is one beyond all that is built.
+Positive = Annotated[float, Meta(gt=0, le=1e9)]
+NotNegative = Annotated[float, Meta(ge=0, le=1e9)]
+Count = Annotated[int, Meta(ge=1, le=10**9)]
+Whole = Annotated[int, Meta(ge=0, le=10**9)]
 
 Link = Literal[
     "none", "pcie", "nvlink-bridge", "nvlink", "xgmi-bridge", "xgmi", "ici", "neuronlink", "roce", "ethernet"
@@ -36,47 +42,47 @@ class Gpu(FrozenModel):
     architecture: str | None = None  # hopper, ada_lovelace, ...
     segment: str | None = None  # consumer, professional, datacenter, edge, ...
     form_factor: str | None = None  # pcie, sxm, oam, system, ...
-    compute_capability: float | None = None
+    compute_capability: NotNegative | None = None
     target: str | None = None  # the compiler's name of the chip: gfx942, ...
     launch: str | None = None  # ISO date or year-month
-    vram_gb: float | None = None  # as marketed
-    devices: int = 1  # devices that software sees per board (MI250X: two of half the memory)
-    device_mib: int | None = None  # memory of the board as the driver reports it
-    cuda_mib: int | None = None  # memory that CUDA offers a process, where it was seen
+    vram_gb: Positive | None = None  # as marketed
+    devices: Count = 1  # devices that software sees per board (MI250X: two of half the memory)
+    device_mib: Count | None = None  # memory of the board as the driver reports it
+    cuda_mib: Count | None = None  # memory that CUDA offers a process, where it was seen
     device_reading: str | None = None  # the driver's own words
-    usable_gb: float | None = None  # what a job can really have, decimal GB
+    usable_gb: Positive | None = None  # what a job can really have, decimal GB
     usable_assumed: bool = False  # no device reading: marketed x 1.0737 x 0.985
     mem_type: str | None = None
-    mem_bw_tbs: float | None = None
-    tflops: dict[str, float] = field(default_factory=dict)  # fp32, tf32, fp16, bf16, fp8, int8, fp4: dense
-    achieved: dict[str, float] = field(default_factory=dict)  # measured share of peak matmul, by precision
+    mem_bw_tbs: Positive | None = None
+    tflops: dict[str, Positive] = field(default_factory=dict)  # fp32, tf32, fp16, bf16, fp8, int8, fp4: dense
+    achieved: dict[str, Positive] = field(default_factory=dict)  # measured share of peak matmul, by precision
     matrix_units: bool | None = None  # tensor cores, or what the vendor calls its own
-    sparse_tops: float | None = None
+    sparse_tops: Positive | None = None
     link: Link = "pcie"
-    link_gbs: float | None = None
-    link_domain: int | None = None  # how many GPUs one fast-link domain holds
-    node_gpus: int = 8  # how many fit one node
-    pcie_gen: float | None = None
-    host_gbs: float | None = None  # one way between its memory and the host's, where that is no PCIe
+    link_gbs: Positive | None = None
+    link_domain: Count | None = None  # how many GPUs one fast-link domain holds
+    node_gpus: Count = 8  # how many fit one node
+    pcie_gen: Positive | None = None
+    host_gbs: Positive | None = None  # one way between its memory and the host's, where that is no PCIe
     unified_memory: bool = False  # its memory is the host's
-    tdp_w: float | None = None
-    mig_max: int = 0
+    tdp_w: Positive | None = None
+    mig_max: Whole = 0
     mig_profiles: tuple[str, ...] = ()
     ecc: bool | None = None
     retail: bool | None = None  # sold as a card, not only inside a system
     sold_as: str | None = None
-    list_usd: float | None = None  # the vendor's price at launch
-    buy_usd: float | None = None  # typical price of one, see buy_basis
-    buy_low_usd: float | None = None
-    buy_high_usd: float | None = None
+    list_usd: Positive | None = None  # the vendor's price at launch
+    buy_usd: Positive | None = None  # typical price of one, see buy_basis
+    buy_low_usd: Positive | None = None
+    buy_high_usd: Positive | None = None
     buy_basis: Literal["street", "list", "used", "estimate"] | None = None
-    used_low_usd: float | None = None
-    used_high_usd: float | None = None
+    used_low_usd: Positive | None = None
+    used_high_usd: Positive | None = None
     buy_as_of: str | None = None
     sw_stack: str | None = None  # cuda, rocm, xla, neuron, poplar, metal, ...
     plannable: bool = True
     not_plannable_because: str | None = None
-    generation_lag: int | None = None  # generations behind the vendor's newest, from knowledge/generations.yaml
+    generation_lag: Whole | None = None  # generations behind the vendor's newest, from knowledge/generations.yaml
     parent: str | None = None  # a MIG slice names the whole card
     facts: dict[str, bool | float | str] = field(default_factory=dict)  # further gpu.* facts of the vocabulary
     evidence: dict[str, tuple[str, ...]] = field(default_factory=dict)  # field -> source ids
@@ -87,33 +93,33 @@ class Gpu(FrozenModel):
 class Moe(FrozenModel):
     """Mixture of experts."""
 
-    experts: int
-    experts_per_token: int
-    expert_intermediate: int | None = None
-    expert_hidden: int | None = None  # width that experts read and write, where it is not the model's
-    shared_intermediate: int | None = None  # all shared experts together
-    first_dense_layers: int = 0
-    every: int = 1  # one layer in so many has experts, the others are dense
+    experts: Count
+    experts_per_token: Count
+    expert_intermediate: Count | None = None
+    expert_hidden: Count | None = None  # width that experts read and write, where it is not the model's
+    shared_intermediate: Whole | None = None  # all shared experts together
+    first_dense_layers: Whole = 0
+    every: Count = 1  # one layer in so many has experts, the others are dense
     one_table: bool = False  # the experts of a layer are one parameter in every release of transformers
 
 
 class Mla(FrozenModel):
     """Multi-head latent attention: what is cached per token is latent + rope, on every tensor rank."""
 
-    kv_lora_rank: int
-    qk_rope_head_dim: int
-    q_lora_rank: int | None = None
-    qk_nope_head_dim: int | None = None
-    v_head_dim: int | None = None
+    kv_lora_rank: Count
+    qk_rope_head_dim: Whole
+    q_lora_rank: Count | None = None
+    qk_nope_head_dim: Whole | None = None
+    v_head_dim: Count | None = None
 
 
 class Latent(FrozenModel):
     """The space that a generator of pictures or clips works in."""
 
-    channels: int
-    spatial: int  # pixels of an edge that become one place
-    temporal: int = 1  # frames that become one
-    patch: int | None = None  # places of an edge that become one token
+    channels: Count
+    spatial: Count  # pixels of an edge that become one place
+    temporal: Count = 1  # frames that become one
+    patch: Count | None = None  # places of an edge that become one token
 
 
 class ModelSpec(FrozenModel):
@@ -123,29 +129,29 @@ class ModelSpec(FrozenModel):
     name: str
     aliases: tuple[str, ...] = ()
     kind: ModelKind
-    params_b: float | None = None
-    active_params_b: float | None = None
-    layers: int | None = None
-    hidden: int | None = None
-    heads: int | None = None
-    kv_heads: int | None = None
-    head_dim: int | None = None
-    intermediate: int | None = None
-    vocab: int | None = None
-    max_context: int | None = None
+    params_b: Positive | None = None
+    active_params_b: Positive | None = None
+    layers: Count | None = None
+    hidden: Count | None = None
+    heads: Count | None = None
+    kv_heads: Count | None = None
+    head_dim: Count | None = None
+    intermediate: Count | None = None
+    vocab: Count | None = None
+    max_context: Count | None = None
     gated_mlp: bool | None = None
     tied_embeddings: bool | None = None
     qk_norm: bool = False  # query and keys are normalised before attention
     bias: Literal["none", "qkv", "all"] = "none"  # which linear layers have one
-    learned_positions: int | None = None  # rows of a learned position table
-    decoder_layers: int | None = None  # encoder-decoder: ``layers`` are the encoder's; 0: an encoder alone
-    sliding_window: int | None = None
-    full_attention_layers: int | None = None  # layers whose KV grows with the whole context
-    sliding_layers: int | None = None  # layers whose KV stops at the window
-    full_kv_heads: int | None = None  # heads of keys where the whole context is attended, if they differ there
-    full_head_dim: int | None = None  # width of a head there
-    kv_shared_layers: int = 0  # layers that read what earlier ones cached, and keep nothing themselves
-    linear_layers: int | None = None  # layers with a fixed state (Mamba, linear attention)
+    learned_positions: Whole | None = None  # rows of a learned position table
+    decoder_layers: Whole | None = None  # encoder-decoder: ``layers`` are the encoder's; 0: an encoder alone
+    sliding_window: Count | None = None
+    full_attention_layers: Whole | None = None  # layers whose KV grows with the whole context
+    sliding_layers: Whole | None = None  # layers whose KV stops at the window
+    full_kv_heads: Count | None = None  # heads of keys where the whole context is attended, if they differ there
+    full_head_dim: Count | None = None  # width of a head there
+    kv_shared_layers: Whole = 0  # layers that read what earlier ones cached, and keep nothing themselves
+    linear_layers: Whole | None = None  # layers with a fixed state (Mamba, linear attention)
     concatenates_cache: bool = False  # its own code joins old and new keys and values into a new cache at each step
     joins_layers: bool = False  # its own code joins the caches of a prompt's layers into one tensor, layer by layer
     fused_gate: bool = False  # gate and up are one matrix, whose output stays while their product is made
@@ -159,22 +165,28 @@ class ModelSpec(FrozenModel):
     mla: Mla | None = None
     native_precision: str | None = None  # mxfp4, fp8 where the published weights are
     native_expert_precision: str | None = None  # of routed experts, where they were published narrower than the rest
-    gmacs_per_image: float | None = None
-    macts_per_image: float | None = None  # millions of numbers that its layers give for an image of ``resolution_px``
-    kept_per_pixel: float | None = None  # numbers that training keeps of a pixel at its peak, as traced
-    kept_classes: int = 0  # classes of a pixel that the traced network distinguished, whose scores are in these numbers
-    kept_per_pixel_mixed: float | None = None  # the same under autocast, which keeps norms and scores in 32 bits too
-    gflops_per_step: float | None = None  # diffusion: one denoising step of one image or clip
-    resolution_px: int | None = None
-    trains_px_above: int = 0  # pixels of an edge by which the largest pictures of its training exceed the stated size
-    frames: int | None = None  # of the clip that a video model was made for
-    denoising_steps: int | None = None  # diffusion: as its authors' pipeline takes by default
-    guidance_passes: int | None = None  # diffusion: evaluations a step; 1 where guidance is distilled into the weights
-    pictures_read: int = 0  # diffusion: given pictures whose tokens the denoiser reads beside those it makes
-    components_b: dict[str, float] = field(default_factory=dict)  # transformer, text_encoder, vae; language, vision
+    gmacs_per_image: Positive | None = None
+    macts_per_image: Positive | None = (
+        None  # millions of numbers that its layers give for an image of ``resolution_px``
+    )
+    kept_per_pixel: Positive | None = None  # numbers that training keeps of a pixel at its peak, as traced
+    kept_classes: Whole = (
+        0  # classes of a pixel that the traced network distinguished, whose scores are in these numbers
+    )
+    kept_per_pixel_mixed: Positive | None = None  # the same under autocast, which keeps norms and scores in 32 bits too
+    gflops_per_step: Positive | None = None  # diffusion: one denoising step of one image or clip
+    resolution_px: Count | None = None
+    trains_px_above: Whole = 0  # pixels of an edge by which the largest pictures of its training exceed the stated size
+    frames: Count | None = None  # of the clip that a video model was made for
+    denoising_steps: Count | None = None  # diffusion: as its authors' pipeline takes by default
+    guidance_passes: Count | None = (
+        None  # diffusion: evaluations a step; 1 where guidance is distilled into the weights
+    )
+    pictures_read: Whole = 0  # diffusion: given pictures whose tokens the denoiser reads beside those it makes
+    components_b: dict[str, NotNegative] = field(default_factory=dict)  # text_encoder, vae, language, ...
     latent: Latent | None = None  # diffusion
-    embedding_dim: int | None = None  # of the vectors that an encoder gives
-    published_file_gib: float | None = None  # weights file as published
+    embedding_dim: Count | None = None  # of the vectors that an encoder gives
+    published_file_gib: Positive | None = None  # weights file as published
     dims_partial: bool = False  # the dimensions do not give the whole layout, so parameters cannot be counted
     dims_differ_because: str | None = None  # why the published size is not the one that the dimensions give
     evidence: dict[str, tuple[str, ...]] = field(default_factory=dict)

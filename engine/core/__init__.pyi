@@ -47,6 +47,7 @@ from .fact_table import (
 from .folders import (
     CONSTANT_FILES as CONSTANT_FILES,
     LAYER_FILE as LAYER_FILE,
+    LAYER_FILES as LAYER_FILES,
     RECORD_FORMS as RECORD_FORMS,
     distinct as distinct,
     is_rule_file as is_rule_file,
@@ -109,6 +110,7 @@ from .yaml.node import (
     ScalarNode as ScalarNode,
     SequenceNode as SequenceNode,
     find as find,
+    key_place as key_place,
     place_of as place_of,
     place_within as place_within,
 )
@@ -118,4 +120,5 @@ from .yaml.reading import (
     read_document as read_document,
     read_yaml as read_yaml,
     read_yaml_text as read_yaml_text,
+    unreadable as unreadable,
 )

@@ -29,17 +29,16 @@ def locate(name: str) -> Path:
     raise FileNotFoundError(f"the folder {name!r} is neither in the package nor beside it")
 
 
-#: Files of a layer that add to the vocabulary.
-VOCABULARY_FILES = ("vocabulary.yaml", "codes.yaml")
-
 #: Files of constants of which a layer may hold some, with ``because:``.
 CONSTANT_FILES = ("economics.yaml", "plans.yaml", "objectives.yaml", "tasks.yaml")
 
 #: Who answers for a layer.
 LAYER_FILE = "layer.yaml"
 
-#: Files and folders of a layer that add to the catalogue. Every other ``*.yaml`` in the folder holds rules.
-CATALOGUE_FILES = (
+#: Files of a layer that add to the vocabulary or the catalogue. Every other ``*.yaml`` in the folder holds rules.
+LAYER_FILES = (
+    "vocabulary.yaml",
+    "codes.yaml",
     "gpus.yaml",
     "models.yaml",
     "sources.yaml",
@@ -54,6 +53,7 @@ CATALOGUE_FILES = (
     *CONSTANT_FILES,
     "prices.csv",
 )
+#: Folders of a layer that do.
 CATALOGUE_FOLDERS = ("gpus", "models")
 #: How files of records are written: by hand, or gathered by a program.
 RECORD_FORMS = frozenset({".yaml", ".json"})
@@ -61,12 +61,12 @@ RECORD_FORMS = frozenset({".yaml", ".json"})
 
 def is_rule_file(path: Path) -> bool:
     """Whether a file that lies directly in a layer's folder holds rules."""
-    return path.suffix == ".yaml" and path.name not in {*VOCABULARY_FILES, *CATALOGUE_FILES}
+    return path.suffix == ".yaml" and path.name not in LAYER_FILES
 
 
 def knowledge_files(folder: Path) -> dict[str, Path]:
     """The files of a layer that are no rules, by name relative to it, sorted."""
-    found = [folder / name for name in (*VOCABULARY_FILES, *CATALOGUE_FILES) if (folder / name).is_file()]
+    found = [folder / name for name in LAYER_FILES if (folder / name).is_file()]
     for name in CATALOGUE_FOLDERS:
         found += [path for path in (folder / name).glob("*") if path.suffix in RECORD_FORMS and path.is_file()]
     return dict(sorted((path.relative_to(folder).as_posix(), path) for path in found))

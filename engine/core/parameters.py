@@ -78,12 +78,17 @@ class KnowledgeInUse:
 def _entries(document: Document, problems: list[Problem]) -> list[tuple[str, dict[str, Any]]]:
     plain = document.plain
     entries = plain.get("parameters") if isinstance(plain, dict) and len(plain) == 1 else None
-    if isinstance(entries, dict) and all(isinstance(entry, dict) for entry in entries.values()):
-        return list(entries.items())
-    fix = "write `parameters:` with {name: {value, unit, meaning, sources}} below it"
-    message = f"{document.source.name} lists no parameters"
-    problems.append(Problem("wrong-form", message, document.source.place(1, 1), fix=fix))
-    return []
+    if not isinstance(entries, dict):
+        fix = "write `parameters:` with {name: {value, unit, meaning, sources}} below it"
+        message = f"{document.source.name} lists no parameters"
+        problems.append(Problem("wrong-form", message, document.source.place(1, 1), fix=fix))
+        return []
+    for name, entry in entries.items():
+        if not isinstance(entry, dict):
+            place = place_of(find(document.node, ("parameters", name)))
+            fix = f"write {name}: {{value: {entry}, because: why it is another number here}}"
+            problems.append(Problem("wrong-form", f"{name!r} is no entry of a parameter", place, fact=name, fix=fix))
+    return [(name, entry) for name, entry in entries.items() if isinstance(entry, dict)]
 
 
 def _over(

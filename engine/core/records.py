@@ -138,14 +138,16 @@ def _modelled(kind: Any) -> Any:
         return Annotated[(_modelled(parts[0]), *map(_limited, parts[1:]))]
     if origin in {Union, UnionType}:
         return reduce(or_, map(_modelled, parts))
-    if parts and any(_holds_record(part) for part in parts):
+    if parts and any(map(_is_ours, parts)):
         generic: _Generic = origin
         return generic[tuple(map(_modelled, parts))]
     return kind
 
 
-def _holds_record(kind: Any) -> bool:
-    return (isinstance(kind, type) and issubclass(kind, Struct)) or any(map(_holds_record, get_args(kind)))
+def _is_ours(kind: Any) -> bool:
+    """Whether pydantic cannot know a type as it is: one with a record in it, or with a limit of msgspec."""
+    own = get_origin(kind) is Annotated or (isinstance(kind, type) and issubclass(kind, Struct))
+    return own or any(map(_is_ours, get_args(kind)))
 
 
 def _limited(limit: Any) -> Any:

@@ -147,10 +147,12 @@ class Explainer:
         known = {(entry["gpu"], entry["family"], self.gpu_names.get(entry["gpu"], "")) for entry in shown}
         known |= {(line["gpu"], line["id"], self.gpu_names.get(line["gpu"], "")) for line in self.evidence.lines}
         asked = _folded(word)
+        if not asked:
+            return []
         exact = {names[0] for names in known if asked in map(_folded, names)}
         # Without its maker's name, and then as the beginning of one: h100 means all of them.
         short = {names[0] for names in known if asked == _folded(names[0].partition("-")[2])}
-        begun = {names[0] for names in known if asked and _folded(names[0].partition("-")[2]).startswith(asked)}
+        begun = {names[0] for names in known if _folded(names[0].partition("-")[2]).startswith(asked)}
         return sorted(exact or short or begun)
 
     def _code(self, word: str) -> Step | None:

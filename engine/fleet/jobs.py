@@ -8,12 +8,13 @@ import io
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 
-from whichgpu.engine.core import InputError, Problem, nearest_words
+from whichgpu.engine.core import InputError, Problem, nearest_words, unreadable
 from whichgpu.engine.fleet.columns import Coded
 from whichgpu.engine.fleet.mapping import JobMap
 from whichgpu.engine.fleet.sources import Jobs, needed, opened, suffix_of
@@ -48,7 +49,7 @@ def batches(jobs: Jobs, job_map: JobMap, size: int, start: int = 0) -> Iterator[
                 _File(name, number, start, size, done / total, length / total), job_map
             )
         except OSError as error:
-            raise InputError(Problem("unreadable", f"cannot read {name}: {error.strerror or error}")) from error
+            raise InputError(unreadable(Path(name), error)) from error
         done += length
 
 
@@ -222,8 +223,9 @@ def _check_columns(names: Sequence[str], job_map: JobMap, file: str) -> None:
     """Refuses a file that has not the columns that the map reads."""
     missing = [name for name in job_map.columns or () if name not in names]
     if missing:
+        fix = f"name one of {', '.join(names)}" if names else None
         raise InputError(
-            Problem("no-such-column", f"{file} has no column {name!r}", None, name, nearest_words(name, names))
+            Problem("no-such-column", f"{file} has no column {name!r}", None, name, nearest_words(name, names), fix)
             for name in missing
         )
 

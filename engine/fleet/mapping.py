@@ -14,9 +14,11 @@ from msgspec import field
 from whichgpu.engine.core import (
     FrozenModel,
     InputError,
+    Node,
     Problem,
     RecordError,
     digest,
+    key_place,
     nearest_words,
     read_document,
     record_of,
@@ -218,8 +220,10 @@ def read_map(path: Path, vocabulary: Vocabulary) -> JobMap:
     try:
         read = record_of(MapFile, document.plain)
     except RecordError as broken:
-        raise InputError(broken.problems(document.node, known=MapFile.__struct_fields__)) from broken
-    problems = [*_wrong_names(read.facts, vocabulary), *_wrong_parts(read.then)]
+        raise InputError(
+            broken.problems(document.node, known=(*MapFile.__struct_fields__, *Taken.__struct_fields__))
+        ) from broken
+    problems = [*_wrong_names(document.node, read.facts, vocabulary), *_wrong_parts(document.node, read.then)]
     if not read.facts and read.facts_json is None:
         problems.append(Problem("no-facts", "the map gives no fact of a job", fix="write 'facts:' with at least task"))
     if problems:
@@ -232,21 +236,21 @@ def _taken(entries: Mapping[str, str | Taken]) -> dict[str, Taken]:
     return {name: Taken(column=entry) if isinstance(entry, str) else entry for name, entry in entries.items()}
 
 
-def _wrong_names(names: Iterable[str], vocabulary: Vocabulary) -> Iterator[Problem]:
+def _wrong_names(node: Node, names: Iterable[str], vocabulary: Vocabulary) -> Iterator[Problem]:
     for name in names:
         fact = vocabulary.fact(name)
         if fact is None or fact.scope != "workload" or fact.role == "output":
-            near = vocabulary.nearest(name)
-            yield Problem(
-                "unknown-fact", f"facts: {name!r} is no fact of a workload", None, name, near, "see: whichgpu facts"
-            )
+            message, place = f"facts: {name!r} is no fact of a workload", key_place(node, ("facts", name))
+            yield Problem("unknown-fact", message, place, name, vocabulary.nearest(name), "see: whichgpu facts")
 
 
-def _wrong_parts(names: Iterable[str]) -> Iterator[Problem]:
+def _wrong_parts(node: Node, names: Iterable[str]) -> Iterator[Problem]:
     for name in names:
         if name not in THEN:
-            fix = f"write one of {', '.join(THEN)}"
-            yield Problem("unknown-key", f"then: there is no {name!r}", None, name, nearest_words(name, THEN), fix)
+            message, place = f"then: there is no {name!r}", key_place(node, ("then", name))
+            yield Problem(
+                "unknown-key", message, place, name, nearest_words(name, THEN), f"write one of {', '.join(THEN)}"
+            )
 
 
 def _seconds(value: Any) -> float:

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from whichgpu.engine.core import InputError, Problem
+from whichgpu.engine.core import InputError, Problem, unreadable
 
 
 _ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "csv", ".psv": "csv", ".jsonl": "jsonl"}
@@ -34,7 +34,7 @@ def open_jobs(source: str) -> Jobs:
     try:
         files, stat = _remote(source) if "://" in source else _local(source)
     except OSError as error:
-        raise InputError(Problem("unreadable", f"cannot read {source}: {error.strerror or error}")) from error
+        raise InputError(unreadable(Path(source), error)) from error
     forms = {_form(name) for name in files} - {None}
     if not files or len(forms) != 1:
         fix = "name a file or a folder of .parquet, .csv, .tsv or .jsonl files of one form, plain or .gz"

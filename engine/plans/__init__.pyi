@@ -4,7 +4,7 @@ from .candidates import (
     gpus_not_available as gpus_not_available,
     gpus_to_plan as gpus_to_plan,
 )
-from .constants import PlanConstants as PlanConstants
+from .constants import PlanConstants as PlanConstants, plan_constants as plan_constants
 from .costs.comparison import (
     ComparisonSays as ComparisonSays,
     CostComparison as CostComparison,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -14,10 +13,10 @@ from whichgpu.engine.plans.constants import plan_constants
 from whichgpu.engine.plans.kept_speed import KeptSpeed, Sped
 from whichgpu.engine.plans.layouts import OPTIMIZER_ALONE, WHOLE, Layouts, manner_of
 from whichgpu.engine.plans.links import LinkTable
+from whichgpu.engine.plans.micro_batch import micro_batches
 from whichgpu.engine.plans.needs import Choices, Needs
 from whichgpu.engine.plans.topology import FabricTable
 from whichgpu.engine.sizing import (
-    BATCHES_OF_A_STAGE,
     Bools,
     Floats,
     GpuTable,
@@ -269,32 +268,9 @@ class SizeColumns:
             max_batch: the largest batch that fits each plan; NaN where it is not known.
             layouts: of the plans.
         """
-        job, constants = self.job, plan_constants()
         if not self._batch_free:
-            return np.full(len(max_batch), batch_of(job))
-        bound = 1.0 * constants.images_per_micro_batch.value
-        if job.shape is not None:
-            bound = constants.tokens_per_micro_batch.value / job.seq_len_tokens
-        elif job.family == "vision" and job.pixels():  # Of small pictures more pass at a time.
-            usual = bound * constants.usual_image_px.value**2
-            bound = max(bound, min(constants.small_images_per_micro_batch.value, usual / job.pixels()))
-        # The nearest power of two: that below would fall by half at the very lengths that people state.
-        bound = 2 ** max(0, round(math.log2(bound)))
-        known = max_batch > 0
-        most = np.minimum(np.where(known, max_batch, 1), bound)
-        if job.global_batch:  # What a run takes for all its steps is known by what each rank has of one.
-            counted = job.train_steps and not job.train_tokens
-            shared = self._share_of_a_step(job.global_batch, layouts) if counted else job.global_batch
-            most = np.minimum(most, shared)
-        batch = 1 << (np.frexp(np.maximum(1, most))[1] - 1).astype(np.int64)  # The power of two up to it.
-        return np.where(known, batch, batch_of(job))
-
-    def _share_of_a_step(self, samples: int, layouts: Layouts) -> Floats:
-        """Samples of a step that a rank takes at once at most: its share, several pieces of it in a pipeline."""
-        ranks = layouts.data / self.job.context_parallel
-        pieces = np.where(layouts.pipeline > 1, BATCHES_OF_A_STAGE * layouts.pipeline, 1)
-        found: Floats = samples / (ranks * np.maximum(self.job.gradient_accumulation or 1, pieces))
-        return found
+            return np.full(len(max_batch), batch_of(self.job))
+        return micro_batches(self.job, max_batch, layouts)
 
 
 def _held(query: Ints, by: Bools, queries: int) -> Bools:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from whichgpu.engine.core import InputError, Problem
+from whichgpu.engine.core import InputError, Problem, unreadable
 from whichgpu.engine.records.signing import PublicKey, SigningKey, is_encrypted, new_key, open_key, read_public
 
 
@@ -82,7 +82,7 @@ class Keyring:
         try:
             return file.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(Problem("unreadable", f"cannot read the key {file}: {error}")) from error
+            raise InputError(unreadable(file, error, f"the key {file}")) from error
 
     def _write(self, file: Path, text: str, mode: int) -> None:
         try:

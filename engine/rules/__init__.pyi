@@ -1,4 +1,9 @@
-from .facts.coercion import coerce as coerce, gpu_and_count as gpu_and_count, read_value as read_value
+from .facts.coercion import (
+    Reading as Reading,
+    coerce as coerce,
+    gpu_and_count as gpu_and_count,
+    read_value as read_value,
+)
 from .facts.loading import load_vocabulary as load_vocabulary
 from .facts.model import RESERVED as RESERVED, Code as Code, FactDef as FactDef, Vocabulary as Vocabulary, fold as fold
 from .inference.differences import (

@@ -14,7 +14,8 @@ from msgspec.structs import replace
 
 from whichgpu.engine.catalogue import ModelSpec
 from whichgpu.engine.core import remembered
-from whichgpu.engine.sizing.constants import Backbone, Head, sizing_constants
+from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.constants_of_networks import Backbone, Head
 
 
 _BACKBONE = re.compile(
@@ -147,8 +148,9 @@ def composed_network(name: str) -> Composed | None:
     working = parts.working_copies.value * (built.out << 3) / (1.0 * last**2 if dense else 256.0)
     if layout.startswith("fpn"):
         working = parts.working_pyramid.value / (4.0 if layout == "fpn-coarse" else 1.0)
-    native = 224 if dense else 1033
-    gmacs = base.gmacs * (native / 224) ** 2 * (3.5 if dense else 1.0) + sum(head.gmacs for head in chosen)
+    native = _native_px(dense=dense)
+    dilated = parts.dilated_gmacs.value if dense else 1.0
+    gmacs = base.gmacs * (native / _native_px(dense=True)) ** 2 * dilated + sum(head.gmacs for head in chosen)
     return Composed(
         name=name,
         params_b=(base.params_m + sum(head.params_m for head in chosen)) / 1e3,
@@ -163,6 +165,12 @@ def composed_network(name: str) -> Composed | None:
         gmacs=gmacs,
         native_px=native,
     )
+
+
+def _native_px(*, dense: bool) -> int:
+    """The edge of the pictures for which multiply-adds are counted: of classifiers and segmenters, and of detectors."""
+    vision = sizing_constants().vision
+    return round(vision.native_px.value if dense else vision.detection_px.value)
 
 
 def _heads_of(name: str) -> list[str]:
@@ -214,8 +222,8 @@ def _over_vgg(name: str) -> Composed:
         class_maps=0.0,
         class_scores=0.0,
         dense=False,
-        gmacs=base.gmacs * (1033 / 224) ** 2 + sum(head.gmacs for head in heads),
-        native_px=1033,
+        gmacs=base.gmacs * (_native_px(dense=False) / _native_px(dense=True)) ** 2 + sum(head.gmacs for head in heads),
+        native_px=_native_px(dense=False),
     )
 
 

@@ -4,6 +4,8 @@ from functools import cache
 from pathlib import Path
 
 from whichgpu.engine.core import FrozenModel, read_constants, traceable
+from whichgpu.engine.sizing.constants_of_generators import Diffusion
+from whichgpu.engine.sizing.constants_of_networks import Vision
 from whichgpu.engine.sizing.constants_of_training import Constant, Training
 
 
@@ -132,133 +134,6 @@ class Typical(FrozenModel):
     low_factor: float
     high_factor: float
     source: str
-
-
-class KeptByDenoiser(FrozenModel):
-    """Bytes for each token, width and layer, of a UNet for each pixel, that wait for the backward pass in 16 bits."""
-
-    full: float
-    full_autocast: float
-    lora: float  # adapters on the matrices of attention
-    lora_autocast: float
-
-
-class Denoiser(FrozenModel):
-    """A denoiser as traced; dimensions only of transformers."""
-
-    params_b: float
-    latent: tuple[int, int, int]  # channels, pixels of an edge and frames that become one place
-    hidden: int | None = None
-    layers: int | None = None
-    text_tokens: int = 0  # in its stream, or what keys and values of the prompt keep beside it
-    attentions: int = 1  # in a layer, each with matrices of its own: 2 where the prompt is attended to apart
-    kept: KeptByDenoiser
-    own_code: float | None = None  # numbers of a token and width while its authors' code computes a block
-    checkpointed: float | None = None  # of a UNet: bytes for each pixel under full checkpointing
-    scores: float = 0.0  # of a UNet: attention's scores for each pixel and pixel of the picture
-    scores_at_once: float = 0.0  # the same of the block that has most of them
-    blocks: int = 0  # of a UNet: of attention and of convolutions, one after the other
-    decodes_wide: bool = False  # its autoencoder overflows in fp16, so that pipelines decode in 32 bits
-
-
-class HeldByDecoder(FrozenModel):
-    """What an autoencoder of clips holds at its peak beside its weights, as traced, where it decodes a clip whole."""
-
-    params_b: float
-    latent: tuple[int, int, int]  # channels, pixels of an edge and frames that become one place
-    held: tuple[tuple[int, float], ...]  # latent frames, and bytes for each pixel of a frame
-
-
-class Columns(FrozenModel):
-    """Releases of PyTorch in which an autoencoder of clips in 16 bits convolves by columns, and their bytes."""
-
-    since: str
-    before: str
-    params_b: float  # of the autoencoder
-    bytes_per_pixel: float  # of a frame that is decoded
-    frames: int  # that its last convolutions see together, of a clip
-    source: str
-
-
-class Diffusion(FrozenModel):
-    """Image and video generators."""
-
-    text_encoder_small_b: Constant
-    text_encoder_medium_b: Constant
-    text_encoder_large_b: Constant
-    text_encoder_clip_only_b: Constant
-    vae_b: Constant
-    denoiser_small_b: Constant
-    denoiser_medium_b: Constant
-    t5_wide_share: Constant
-    t5_least_b: Constant
-    vae_bytes_per_pixel: Constant
-    vae_bytes_per_pixel_wide: Constant  # where it decodes in 32 bits
-    score_bytes: Constant  # of attention that is not fused, while pictures are made
-    pictures_at_once: Constant  # frames of a clip that an autoencoder of pictures decodes together
-    clip_decoders: dict[str, HeldByDecoder]
-    columns: Columns
-    infer_elements_per_hidden: Constant
-    kept: KeptByDenoiser
-    kept_source: str
-    denoisers: dict[str, Denoiser]
-    denoisers_source: str
-    patch_px_small: Constant
-    patch_px: Constant
-    text_tokens: Constant
-    frames_per_latent: Constant
-
-
-class Backbone(FrozenModel):
-    """A backbone without its classifier; GMAC at 224 pixels."""
-
-    params_m: float
-    gmacs: float
-
-
-class Head(FrozenModel):
-    """What stands on a backbone: parameters, GMAC at the native size, and maps kept for the backward pass."""
-
-    params_m: float
-    gmacs: float
-    per_pixel: float  # elements for each pixel of the picture
-    fixed_m: float  # million elements for each picture, whatever its size
-    per_class: float = 0.0  # elements for each pixel and class
-
-
-class Parts(FrozenModel):
-    """Of what detectors and segmenters are composed."""
-
-    backbones: dict[str, Backbone]
-    heads: dict[str, Head]
-    regions: int
-    working_copies: Constant
-    working_pyramid: Constant
-    class_maps: Constant
-    classes: Constant
-    detected_classes: Constant
-    source: str
-
-
-class Vision(FrozenModel):
-    """Convolutional and vision networks."""
-
-    activations_per_gmac: Constant
-    activations_exponent: Constant
-    kept_per_activation: Constant
-    kept_per_activation_of: dict[str, Constant]  # of families, by how their names begin
-    kept_per_output: Constant  # of those that are published
-    live_share: Constant
-    gmacs_per_param_b: Constant
-    native_px: Constant
-    detection_px: Constant
-    attended_bytes: Constant
-    attended_ratio: Constant
-    area_scores: dict[str, float]  # of YOLO12, of all layers, for each pair of sixteenths of the picture's edges
-    matched_bytes: Constant  # of a place that a detector answers for, while answers are matched to what is there
-    matched_class_bytes: Constant  # the same for each class
-    matched_classes: Constant
-    parts: Parts
 
 
 class Other(FrozenModel):

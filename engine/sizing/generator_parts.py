@@ -9,7 +9,8 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from whichgpu.engine.catalogue import ModelSpec
-from whichgpu.engine.sizing.constants import Denoiser, sizing_constants
+from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.constants_of_generators import Denoiser
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.versions import older
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from whichgpu.engine.sizing.constants import Denoiser, sizing_constants
+from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.constants_of_generators import Denoiser
 from whichgpu.engine.sizing.generator_parts import traced_denoiser
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import TermKind

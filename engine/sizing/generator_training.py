@@ -117,5 +117,5 @@ def _kept_gb(job: Job, generator: Generator, rows: Rows) -> Any:
     if job.checkpointing == "full":
         # What a layer with adapters takes while it is recomputed is close to what one without keeps.
         return tokens * generator.width * (2.0 * generator.layers + kept.full)
-    share = 0.6 if job.checkpointing == "selective" else 1.0
+    share = sizing_constants().diffusion.selective_share.value if job.checkpointing == "selective" else 1.0
     return tokens * generator.width * generator.layers * each * share

@@ -1,8 +1,7 @@
-"""Maps of networks that read no tokens: counted, traced, or told by their arithmetic, and what training keeps."""
+"""Feature maps of networks of pictures and other networks: counted, traced, or estimated from their arithmetic."""
 
 from __future__ import annotations
 
-import re
 from typing import Any, NamedTuple
 
 from whichgpu.engine.catalogue import ModelSpec
@@ -46,7 +45,6 @@ _ATTENDED = TermKind(
     "Korthikanti et al.; ViT paper",
 )
 SHARE = TermKind("activations", "a tenth of the rest for each sample", ("samples", "share"), "alloc 0.0.16")
-_ATTENDING = re.compile(r"(vit|deit|beit|swin|dino|clip|siglip|eva)")
 
 
 class FeatureMaps(NamedTuple):
@@ -100,9 +98,10 @@ def _composed_maps(job: Job, images: Ints, size: float) -> PartColumn | None:
             return None
         pixels = job.pixels()
         return PartColumn(_COUNTED, images * plain * pixels * size / 1e9, (images, job.model.name, pixels, 0))
-    # Where the long edge alone is stated: detectors see pictures of 3 to 5, segmenters squares, as is the usual size.
-    pixels = job.pixels(1.0 if found.dense or "image_px" in job.unstated else 0.6)
-    unstated = round(sizing_constants().vision.parts.classes.value) if found.dense else 0
+    # Where the long edge alone is stated, segmenters see squares, as is the usual size.
+    vision = sizing_constants().vision
+    pixels = job.pixels(1.0 if found.dense or "image_px" in job.unstated else vision.detection_aspect.value)
+    unstated = round(vision.parts.classes.value) if found.dense else 0
     classes = job.classes or unstated
     value = images * found.elements(pixels, classes, 1.0 if job.recipe == "fp32" else 2.0) * size / 1e9
     return PartColumn(_COUNTED, value, (images, found.name, pixels, classes))
@@ -125,11 +124,15 @@ def _traced_maps(job: Job, images: Ints, size: float) -> PartColumn | None:
 
 def attends(model: ModelSpec) -> bool:
     """Whether a network of pictures is a vision transformer, by its name."""
-    return _ATTENDING.match(model.id) is not None
+    return sizing_constants().vision.names.found("transformers", model.id) is not None
 
 
 def tokens_and_width(job: Job, params_b: float) -> tuple[float, float, float]:
-    """Tokens of a picture, width and layers of a vision transformer of that size."""
+    """Tokens of a picture, width and layers of a vision transformer of so many billion parameters.
+
+    Every parameter serves each token once, so that multiply-adds over parameters count the tokens; a layer of width h
+    has 12 h^2 parameters.
+    """
     maps = feature_maps(job)
     tokens = maps.gmacs / params_b * job.pixels() / maps.native_px**2
     ratio = sizing_constants().vision.attended_ratio.value
@@ -138,7 +141,7 @@ def tokens_and_width(job: Job, params_b: float) -> tuple[float, float, float]:
 
 
 def _attended_maps(job: Job, params_b: float, images: Ints, size: float) -> PartColumn | None:
-    """Maps of a vision transformer: every parameter serves each token once, so that GMAC / parameters counts them."""
+    """Maps of a vision transformer."""
     model = job.model
     if model is None or not params_b or not attends(model):
         return None
@@ -169,18 +172,14 @@ def training_activation(job: Job, params_b: float, batch: Ints) -> PartColumn:
     constants = sizing_constants()
     if job.family == "vision":
         size = 4.0 if job.recipe == "fp32" else 2.0
-        share = size * (1.0 if job.checkpointing == "none" else 0.4)
+        kept = 1.0 if job.checkpointing == "none" else constants.vision.checkpointed_share.value
+        share = size * kept
         counted = _traced_maps(job, batch, share) or _composed_maps(job, batch, share)
+        counted = counted or _attended_maps(job, params_b, batch, share)
         if counted is not None:
             return counted
-        attended = _attended_maps(job, params_b, batch, share)
-        if attended is not None:
-            return attended
         maps = feature_maps(job)
-        copies = _copies(job, maps)
-        if job.checkpointing != "none":
-            copies *= 0.4
-        return maps.part(batch, job.image_px, copies, size)
+        return maps.part(batch, job.image_px, _copies(job, maps) * kept, size)
     if job.family == "speech":
         return speech_activations(job, params_b, batch)
     share = constants.other.activations_share.value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from operator import mul
 
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
@@ -31,14 +31,6 @@ _SCORES = TermKind(
     ("images", "pixels", "scores", "bytes"),
     "ViT paper; Swin paper, table 7; PyTorch before 2.0 and code of before that write scores out",
 )
-#: Swin by size: layers of its four stages, and heads of the first, which double from stage to stage (paper, table 7).
-_SWINS = {"t": (2, 2, 6, 2, 3), "s": (2, 2, 18, 2, 3), "b": (2, 2, 18, 2, 4), "l": (2, 2, 18, 2, 6)}
-_SWIN = re.compile(r"swin(?:v2)?[-_](?:v2[-_])?([tsbl])")
-_WINDOW = re.compile(r"window[-_]?(\d+)")
-_AREA_ATTENTION = re.compile(r"yolov?12([nslmx])")
-#: Detectors whose answers are matched by their own scores (task-aligned assignment), and those with a second head.
-_MATCHING = re.compile(r"yolov?(6|8|9|10|11|12|26)(?!\d)")
-_TWO_HEADS = frozenset(("10", "26"))
 #: Answers at an eighth, a sixteenth and a thirty-second of the size.
 _PLACES = 21.0 / 1024.0
 #: Channels of a head of vision transformers.
@@ -58,12 +50,11 @@ def beside_maps(job: Job, params_b: float, images: Ints) -> list[PartColumn]:
 
 def _matched(job: Job, images: Ints) -> list[PartColumn]:
     """What a detector's loss holds beside all maps while answers are matched to what is in the pictures."""
-    found = _MATCHING.match(job.model.id) if job.model is not None and job.model.kind == "detection" else None
-    if found is None:
+    vision, model = sizing_constants().vision, job.model
+    if model is None or model.kind != "detection" or not vision.names.found("matched", model.id):
         return []
-    vision = sizing_constants().vision
     classes = job.classes or round(vision.matched_classes.value)
-    heads = 2 if found.group(1) in _TWO_HEADS else 1
+    heads = 2 if vision.names.found("matched_twice", model.id) else 1
     each = vision.matched_bytes.value + vision.matched_class_bytes.value * classes
     pixels = largest_pixels(job)
     value = images * pixels * _PLACES * each * heads / 1e9
@@ -72,15 +63,14 @@ def _matched(job: Job, images: Ints) -> list[PartColumn]:
 
 def _scored_areas(job: Job, images: Ints) -> list[PartColumn]:
     """Scores that a detector keeps whose blocks attend over quarters of the picture, and at last over all of it."""
-    found = _AREA_ATTENTION.match(job.model.id) if job.model is not None else None
-    if found is None:
+    vision = sizing_constants().vision
+    found = vision.names.found("area_attention", job.model.id) if job.model is not None else None
+    if found is None or job.checkpointing != "none":
         return []
     training = sizing_constants().training
     each = training.attention_score_bytes.value - (2.0 if job.recipe == "fp32" else 0.0)
-    scores = sizing_constants().vision.area_scores[found.group(1)]
+    scores = vision.area_scores[found["size"].lower()]
     pixels = largest_pixels(job)
-    if job.checkpointing != "none":
-        return []
     return [PartColumn(_AREAS, images * (pixels / 256.0) ** 2 * scores * each / 1e9, (images, pixels, scores, each))]
 
 
@@ -91,14 +81,14 @@ def _plain_scores(job: Job, params_b: float, images: Ints) -> list[PartColumn]:
         return []
     training = sizing_constants().training
     each = training.attention_score_bytes.value - (2.0 if job.recipe == "fp32" else 0.0)
-    pixels, swin = job.pixels(), _SWIN.match(model.id)
+    vision, pixels = sizing_constants().vision, job.pixels()
+    swin = vision.names.found("swin", model.id)
     if swin is not None:
-        *stages, heads = _SWINS[swin.group(1)]
-        window = _WINDOW.search(model.id)
-        side = int(window.group(1)) if window else 7
+        stages = vision.swin_stages[swin["size"].lower()]
+        side = int(swin["window"] or vision.swin_window.value)
         # Places at a quarter of the picture's edges, at an eighth and so on.
-        by_stage = [layers * pixels / 16 / 4**at * side**2 * (heads << at) for at, layers in enumerate(stages)]
-        scores, largest = sum(by_stage), max(found / layers for found, layers in zip(by_stage, stages, strict=True))
+        per_layer = [pixels / 16 / 4**at * side**2 * (stages.heads << at) for at in range(len(stages.layers))]
+        scores, largest = sum(map(mul, stages.layers, per_layer)), max(per_layer)
     else:
         tokens, width, layers = tokens_and_width(job, params_b)
         largest = tokens**2 * width / _HEAD

@@ -16,7 +16,7 @@ from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.sharing import cached_bytes_per_sequence
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_peaks import serving_precisions
-from whichgpu.engine.sizing.speed_serving import steps_of_engine
+from whichgpu.engine.sizing.speed_rates import steps_of_engine
 
 
 #: Bytes of a weight that answers are written with.

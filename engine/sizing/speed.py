@@ -21,10 +21,12 @@ from whichgpu.engine.sizing.serving_load import SustainedLoad, load_values, sust
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_encoders import encoder_values, pass_of
+from whichgpu.engine.sizing.speed_generators import generator_values
 from whichgpu.engine.sizing.speed_images import image_values
 from whichgpu.engine.sizing.speed_links import Split, link_speed, node_link_speed, split_of
 from whichgpu.engine.sizing.speed_lookups import lookup_values
-from whichgpu.engine.sizing.speed_serving import Rates, beside, load_of, rates_of, steps_of
+from whichgpu.engine.sizing.speed_rates import Rates, beside, rates_of
+from whichgpu.engine.sizing.speed_serving import load_of, steps_of
 from whichgpu.engine.sizing.speed_speech import speech_values
 from whichgpu.engine.sizing.speed_words import BANDED, SERVING_WORDS, SOURCE, UNITS, words_of
 from whichgpu.engine.sizing.support import looks_up, speaks_of_speed, supported
@@ -73,7 +75,8 @@ class JobSpeed:
         if looks_up(job):
             return lookup_values(job, table, which, split.rows, self._demand, pick)
         if shape is None:
-            return image_values(job, table, which, split, self._demand, pick)
+            values_of = generator_values if job.family.startswith("diffusion") else image_values
+            return values_of(job, table, which, split, self._demand, pick)
         if self._work is not None:
             return training_values(job, shape, self._work, table, which, split, pick)
         rates = rates_of(job, table, pick).take(which)

@@ -114,6 +114,7 @@ class TrainingSpeed(FrozenModel):
     interleaved_stages: Banded
     recompute_share: Banded
     overlap: Banded
+    overlap_share_on_the_bus: Banded
     optimizer_bytes: Banded
     pretraining_step_tokens: Banded
     tuning_step_sequences: Banded

@@ -14,7 +14,8 @@ from whichgpu.engine.sizing.rows import Rows
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_links import Split
-from whichgpu.engine.sizing.speed_serving import Load, Rates, load_of, pass_s
+from whichgpu.engine.sizing.speed_rates import Rates
+from whichgpu.engine.sizing.speed_serving import Load, load_of, pass_s
 
 
 #: Requests that a server takes at once; beyond, arithmetic is saturated on any GPU.

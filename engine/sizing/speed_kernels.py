@@ -14,7 +14,7 @@ from whichgpu.engine.sizing.speed_constants import speed_constants
 def starting_s(job: Job, layers: float, matrices: float, pick: Pick) -> float:
     """Seconds that a micro-batch takes at least to start its kernels, of so many layers and adapted matrices.
 
-    None where a compiler or a captured graph starts them together.
+    0 where a compiler or a captured graph starts them together.
     """
     if job.compiled:
         return 0.0

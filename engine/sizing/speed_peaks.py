@@ -20,6 +20,8 @@ class Peak(NamedTuple):
 
 _FOUR_BIT_FLOATS = frozenset({"fp4", "nvfp4", "mxfp4"})
 _SIXTEEN = ("bf16", "fp16")
+#: Formats of weights whose products run in fewer than 16 bits where a GPU can.
+NARROW = frozenset({"fp4", "fp8", "int8"})
 _UNPACKED = frozenset({"int4", "gptq-int4", "awq-int4", "gptq-int8", "nf4", "nf4-dq"})
 
 

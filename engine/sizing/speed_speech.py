@@ -12,13 +12,13 @@ from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.demand import Demand
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.network_training import learning_of, training_run
 from whichgpu.engine.sizing.recognisers import FASTER_WHISPER, WHISPER, Recogniser, recogniser_of
 from whichgpu.engine.sizing.rows import Ints
 from whichgpu.engine.sizing.speed_constants import speed_constants
-from whichgpu.engine.sizing.speed_images import learning_of, training_run
 from whichgpu.engine.sizing.speed_links import Split
 from whichgpu.engine.sizing.speed_peaks import serving_precisions, training_precisions
-from whichgpu.engine.sizing.speed_serving import engine_steps
+from whichgpu.engine.sizing.speed_rates import engine_steps
 
 
 _REFILLING = frozenset(("vllm", "tensorrt-llm", "sglang"))

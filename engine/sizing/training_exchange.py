@@ -54,7 +54,7 @@ def data_exchange_s(job: Job, learning: Learning, split: Split, accumulation: An
 
 def unhidden_s(computing: Any, exchanging: Any, split: Split, pick: Pick) -> Any:
     """The part of the exchange that computation does not hide."""
-    # Replicas over PCIe share the bus with the loader and the host.
-    on_the_bus = (split.link.latency_s > 2e-5) & (split.node.latency_s == 0)
-    overlap = speed_constants().training.overlap.at(pick) * np.where(on_the_bus, 0.6, 1.0)
+    # Of the links inside of a node that of PCIe alone takes so long.
+    on_the_bus, constants = (split.link.latency_s > 2e-5) & (split.node.latency_s == 0), speed_constants().training
+    overlap = constants.overlap.at(pick) * np.where(on_the_bus, constants.overlap_share_on_the_bus.value, 1.0)
     return np.where(exchanging > 0, np.maximum(exchanging - computing, (1.0 - overlap) * exchanging), 0.0)

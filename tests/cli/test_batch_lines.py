@@ -89,7 +89,7 @@ def test_a_failure_of_the_program_costs_one_line(tmp_path: Path, capfd: pytest.C
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot read"):
+    with pytest.raises(InputError, match="there is no file"):
         answer_lines(str(tmp_path / "nowhere.jsonl"), echo)
 
 

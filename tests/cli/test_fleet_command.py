@@ -120,7 +120,7 @@ def test_report_and_comparison(history: Path, whichgpu: Whichgpu, tmp_path: Path
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("fleet", "none.csv", "-o", "out"), "cannot read none.csv"),
+        (("fleet", "none.csv", "-o", "out"), "there is no file none.csv"),
         (("fleet", "report", "none"), "holds no result"),
         (("fleet", "x.csv", "-o", "out", "--address", "auto"), "--engine ray"),
         (("fleet", "x.csv"), "Missing option"),

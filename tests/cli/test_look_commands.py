@@ -183,7 +183,7 @@ def test_a_wrong_price_list_is_refused_whole(whichgpu: Whichgpu, tmp_path: Path,
 def test_a_price_list_that_is_not_there(whichgpu: Whichgpu) -> None:
     ran = whichgpu("prices", "import", "nowhere.csv")
     assert ran.code == 2
-    assert "cannot read nowhere.csv: no such file or directory" in ran.err
+    assert "there is no file nowhere.csv" in ran.err
 
 
 def test_schemas(whichgpu: Whichgpu) -> None:

@@ -12,7 +12,7 @@ import pytest
 from whichgpu import Advisor
 from whichgpu.cli.advisor import names_of
 from whichgpu.cli.commands.rules_docs import intros
-from whichgpu.cli.render.book import anchor, book
+from whichgpu.cli.render.book import MADE, anchor, book
 from whichgpu.engine.advisor.advisor import load_advisor
 
 
@@ -61,10 +61,20 @@ def test_pages_come_and_go_with_topics(whichgpu: Callable[..., Any], tmp_path: P
     folder = tmp_path / "book"
     assert whichgpu("rules", "docs", str(folder)).code == 0
     assert whichgpu("rules", "docs", str(folder), "--check").code == 0
-    (folder / "gone.md").write_text("old")
-    (folder / "limits.md").write_text("changed")
+    (folder / "gone.md").write_text(f"{MADE}\nold")
+    (folder / "limits.md").write_text(f"{MADE}\nchanged")
+    (folder / "ours.md").write_text("ours")
     ran = whichgpu("rules", "docs", str(folder), "--check")
     assert ran.code == 1
     assert ran.out.count("is not as the rules say") == 2
     assert "2 of them changed" in whichgpu("rules", "docs", str(folder)).out
     assert not (folder / "gone.md").exists()
+    assert (folder / "ours.md").read_text() == "ours"
+
+
+def test_no_page_is_written_over_what_is_none(whichgpu: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("ours")
+    ran = whichgpu("rules", "docs", str(tmp_path))
+    assert ran.code == 2
+    assert f"{tmp_path / 'README.md'} is no page of the rulebook" in ran.err
+    assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("README.md", "ours")]

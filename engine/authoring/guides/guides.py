@@ -109,9 +109,16 @@ def read_manifest(folder: Path) -> dict[str, CoverageEntry]:
     if not (folder / "coverage.yaml").is_file():
         return {}
     document = read_document(folder / "coverage.yaml", error=KnowledgeError, cached=True)
+    listed = document.plain.get("coverage") if isinstance(document.plain, dict) else None
+    if not isinstance(listed, dict):
+        message, fix = (
+            f"{document.source.name} lists no coverage",
+            "write `coverage:` with {heuristic: {rules, ...}} below it",
+        )
+        raise KnowledgeError(Problem("wrong-form", message, document.source.place(1, 1), fix=fix))
     entries: dict[str, CoverageEntry] = {}
     problems = []
-    for name, raw in document.plain["coverage"].items():
+    for name, raw in listed.items():
         try:
             entries[name] = record_of(CoverageEntry, raw)
         except RecordError as error:

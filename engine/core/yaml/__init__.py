@@ -7,6 +7,7 @@ from whichgpu.engine.core.yaml.node import (
     SequenceNode,
     Source,
     find,
+    key_place,
     place_of,
     place_within,
 )
@@ -23,6 +24,7 @@ __all__ = [
     "SequenceNode",
     "Source",
     "find",
+    "key_place",
     "place_of",
     "place_within",
     "plain",

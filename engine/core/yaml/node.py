@@ -146,3 +146,10 @@ def find(node: Node, path: tuple[str | int, ...]) -> Node:
         elif isinstance(node, SequenceNode) and isinstance(step, int) and 0 <= step < len(node.items):
             node = node.items[step]
     return node
+
+
+def key_place(node: Node, path: tuple[str | int, ...]) -> Place:
+    """Where the key at the end of a path stands, or the deepest node on the way."""
+    holder = find(node, path[:-1]) if path else None
+    key = holder.key(str(path[-1])) if isinstance(holder, MappingNode) else None
+    return place_of(key or find(node, path))

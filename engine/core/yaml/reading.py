@@ -120,21 +120,32 @@ def read_yaml_text(text: str | bytes, name: str, *, error: type[WhichgpuError]) 
     return Document(name, content, error, None).node
 
 
+def unreadable(path: Path, reason: Exception, shown: str = "") -> Problem:
+    """Why a file cannot be read, and what helps.
+
+    Args:
+        path: of the file.
+        reason: what opening or reading it raised.
+        shown: the name of the file in messages; else its path.
+    """
+    shown = shown or str(path)
+    if isinstance(reason, FileNotFoundError):
+        fix = "check the path and the spelling"
+        return Problem("file-missing", f"there is no file {shown}", nearest=_neighbours(path), fix=fix)
+    if isinstance(reason, IsADirectoryError):
+        return Problem("file-is-folder", f"{shown} is a folder", fix="name a file inside it")
+    if isinstance(reason, PermissionError):
+        return Problem("file-unreadable", f"{shown} may not be read", fix="change its permissions or copy it")
+    detail = reason.strerror if isinstance(reason, OSError) and reason.strerror else str(reason)
+    return Problem("file-unreadable", f"{shown} cannot be read: {detail}")
+
+
 def _read_bytes(path: Path, shown: str, error: type[WhichgpuError]) -> bytes:
     try:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        fix = "check the path and the spelling"
-        raise error(Problem("file-missing", f"there is no file {shown}", nearest=_neighbours(path), fix=fix)) from None
-    except IsADirectoryError:
-        raise error(Problem("file-is-folder", f"{shown} is a folder", fix="name a YAML file inside it")) from None
-    except PermissionError:
-        fix = "change its permissions or copy it"
-        raise error(Problem("file-unreadable", f"{shown} may not be read", fix=fix)) from None
     except (OSError, ValueError) as reason:
-        detail = reason.strerror if isinstance(reason, OSError) and reason.strerror else str(reason)
-        raise error(Problem("file-unreadable", f"{shown} cannot be read: {detail}")) from None
+        raise error(unreadable(path, reason, shown)) from None
     if len(content) > MAX_BYTES:
         raise error(_too_large(shown))
     return content

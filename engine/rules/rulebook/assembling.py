@@ -7,11 +7,13 @@ from pathlib import Path
 
 from whichgpu.engine.core import (
     LAYER_FILE,
+    LAYER_FILES,
     Node,
     RulebookError,
     SequenceNode,
     is_rule_file,
     layer_names,
+    nearest_words,
     read_policy,
     read_yaml,
     read_yaml_text,
@@ -121,8 +123,10 @@ def _entries(node: Node, context: Context) -> tuple[Node, ...]:
     """The entries of a rule file."""
     if isinstance(node, SequenceNode):
         return node.items
-    message = f"a rule file is a list, and this one holds {kind_of(node)}"
-    context.add("wrong-form", message, node, fix="start each rule with `- id: its-name`")
+    name = Path(node.source.name).name
+    message, near = f"a rule file is a list, and this one holds {kind_of(node)}", nearest_words(name, LAYER_FILES)
+    fix = f"start each rule with `- id: its-name`; what else a layer may hold: {', '.join(LAYER_FILES)}"
+    context.add("wrong-form", message, node, nearest=near, fix=fix)
     return ()
 
 

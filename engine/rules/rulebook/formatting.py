@@ -28,17 +28,18 @@ def formatted(text: str, name: str) -> str:
         name: what places call it.
 
     Raises:
-        InputError: the text is no YAML, or the library for it is not installed.
+        InputError: the text is no list of rules, or the library for it is not installed.
     """
     before = untyped(read_yaml_text(text, name, error=InputError))
+    if not isinstance(before, list) or not all(isinstance(entry, dict) for entry in before):
+        raise InputError(Problem("not-rules", f"{name} holds no list of rules", fix="name a rule file"))
     yaml = _round_trip()
     content = yaml.load(text)
-    if isinstance(content, list):
-        for entry in content:
-            _order_entry(entry)
+    for entry in content:
+        _order_entry(entry)
     written = io.StringIO()
     yaml.dump(content, written)
-    result = _spaced(written.getvalue()) if isinstance(content, list) else written.getvalue()
+    result = _spaced(written.getvalue())
     # What looks like a comment may be a line of a long text; then comments stay where they are.
     for candidate in (_aligned(result), result):
         if _same(before, text, candidate, name):
@@ -100,8 +101,6 @@ def _round_trip() -> Any:
 
 def _order_entry(entry: Any) -> None:
     """Keys of a rule, a table or a row in the order of the guide."""
-    if not isinstance(entry, dict):
-        return
     keys: Sequence[Key] = TABLE_KEYS if "table" in entry else DISABLE_KEYS if "disable" in entry else RULE_KEYS
     _order(entry, keys)
     for row in entry.get("rows") or () if "table" in entry else ():

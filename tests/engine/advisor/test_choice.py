@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, strategies as st
+from hypothesis import assume, example, given, strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -893,6 +893,7 @@ def test_the_answer_is_never_dominated_within_its_tier(entries: list[Contender],
 
 
 @given(choices, objectives)
+@example([contender("unpriced", None, 1), contender("fallback", 1, 1, fallback=True)], stated("cheapest"))
 def test_a_stated_objective_costs_no_more_than_its_share(entries: list[Contender], objective: Objective) -> None:
     found = standings(entries, objective)
     first = next(iter(found.values()))
@@ -972,6 +973,8 @@ def test_without_what_is_larger_than_asked_for_the_answer_is_the_same(
 
 
 @given(piece_choices, st.sampled_from([stated("cheapest"), stated("balanced")]))
+@example([piecework("one", "a", 1, 110, 1), piecework("two", "a", 2, 102, 0.47, score=1)], stated("cheapest"))
+@example([piecework("one", "a", 1, 102, 1), piecework("two", "a", 2, 102, 1, score=1)], stated("cheapest"))
 def test_no_eligible_plan_is_a_smaller_one_of_the_answers_card_for_as_much(
     entries: list[Contender], objective: Objective
 ) -> None:

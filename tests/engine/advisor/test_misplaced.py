@@ -108,6 +108,8 @@ def test_another_currency_is_turned_into_dollars(advisor: Advisor) -> None:
         assert (problem.code, (problem.fix or "").split(",")[0]) == ("other-currency", "write 5"), written
     millions = problem_of(advisor, "budget_usd_per_month", "3000000 EUR").fix or ""
     assert re.match(r"write 3,\d\d0,000, in US dollars", millions), millions
+    monthly = problem_of(advisor, "budget_usd_per_hour", "€5000/month").fix or ""
+    assert re.match(r"write 5,\d\d0 USD/month \(at the rate", monthly), monthly
     assert "¥" in problem_of(advisor, "budget_usd_per_month", "¥5000").message
     assert "in US dollars" not in (problem_of(advisor, "budget_usd_per_month", "5000 apples").fix or "")
 

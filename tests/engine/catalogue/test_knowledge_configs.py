@@ -272,6 +272,12 @@ def test_a_wrong_value_is_reported(value: object) -> None:
     assert "not a whole number" in found[0]
 
 
+def test_a_zero_is_named_and_not_called_missing() -> None:
+    assert problems({**LLAMA, "num_attention_heads": 0}) == [
+        "config.json: num_attention_heads is 0, and has to be 1 or more"
+    ]
+
+
 def test_missing_parts_of_experts_and_latent_attention() -> None:
     assert "num_experts_per_tok" in problems(with_(DEEPSEEK, num_experts_per_tok=None))[0]
     assert "qk_nope_head_dim" in problems(with_(DEEPSEEK, qk_nope_head_dim=None))[0]

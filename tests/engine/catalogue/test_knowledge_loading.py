@@ -113,7 +113,7 @@ def test_usable_memory_may_be_stated_and_is_read_from_the_driver_otherwise(folde
             "facts/gpus/makers.yaml:8:5",
             "'vram_gbb' is not known",
         ),
-        ("gpus/makers.yaml", "vram_gb: 16\n", "vram_gb: much\n", "facts/gpus/makers.yaml:8:14", "valid number"),
+        ("gpus/makers.yaml", "vram_gb: 16\n", "vram_gb: much\n", "facts/gpus/makers.yaml:8:14", "should be a number"),
         ("gpus/makers.yaml", "    name: X1\n", "", "facts/gpus/makers.yaml:2:5", "'name' is missing"),
         ("gpus/makers.yaml", "[page]", "[pgae]", "facts/gpus/makers.yaml:9:26", "no source 'pgae'"),
         ("gpus/makers.yaml", "vram_gb: 16\n", "plannable: false\n", "facts/gpus/makers.yaml:8:16", "nothing says why"),

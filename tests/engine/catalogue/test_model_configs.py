@@ -171,13 +171,14 @@ def test_logits_that_pass_a_hyperbolic_tangent(config: dict[str, Any], capped: b
     assert model_from_config({**dims, **config}).capped_logits is capped
 
 
-def test_the_index_of_the_weights_tells_their_bytes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("gib", [2.0, 2048.0])
+def test_the_index_of_the_weights_tells_their_bytes(tmp_path: Path, gib: float) -> None:
     (tmp_path / "config.json").write_text(json.dumps(LLAMA), encoding="utf-8")
-    index = {"metadata": {"total_size": 2**31}, "weight_map": {}}
+    index = {"metadata": {"total_size": int(gib * 2**30)}, "weight_map": {}}
     (tmp_path / "model.safetensors.index.json").write_text(json.dumps(index), encoding="utf-8")
     (tmp_path / "hf_quant_config.json").write_text('{"quantization": {"quant_algo": "FP8"}}', encoding="utf-8")
     spec = model_from_config(tmp_path)
-    assert (spec.published_file_gib, spec.native_precision) == (2.0, "fp8")
+    assert (spec.published_file_gib, spec.native_precision) == (gib, "fp8")
 
 
 SD_UNET = {

@@ -69,6 +69,7 @@ def test_a_name_is_the_number_and_in_braces_as_a_sentence_writes_it(folders: tup
         ("limit_pct: {value: low, because: Ours.}", "value"),
         ("ours: {value: 60}", "unit"),
         ("- limit_pct", "lists no parameters"),
+        ("limit_pct: 60", "2:14: 'limit_pct' is no entry of a parameter"),
     ],
 )
 def test_a_wrong_parameter_of_a_layer_is_refused(text: str, said: str, folders: tuple[Path, Path]) -> None:

@@ -148,6 +148,18 @@ def test_facts_that_are_not_taken_any_more_are_named(decided: Decided, advisor: 
     assert check_true_then(from_disk(broken), advisor).holds is None
 
 
+BAN = """\
+- id: our-own-ban
+  title: We have had enough of this card
+  stage: reject
+  each: plan
+  when: [gpu.id == CARD]
+  then: {reject: Not that one}
+  because: It is ours to say.
+  sources: [whichgpu-judgement]
+"""
+
+
 def test_a_changed_rule_is_named(decided: Decided, tmp_path: Path) -> None:
     rules = tmp_path / "rules"
     rules.mkdir()
@@ -155,15 +167,14 @@ def test_a_changed_rule_is_named(decided: Decided, tmp_path: Path) -> None:
     for file in shipped.glob("*.yaml"):
         (rules / file.name).write_text(file.read_text())
     decision = decided("llm-serving-70b")
-    scored = next(p for p in decision["recommendation"]["points"] if p["rule"] == "nvidia-is-the-safe-choice")
-    assert scored["points"] == 2
-    file = next(f for f in rules.glob("*.yaml") if "id: nvidia-is-the-safe-choice" in f.read_text())
-    head, _, tail = file.read_text().partition("id: nvidia-is-the-safe-choice")
-    file.write_text(head + "id: nvidia-is-the-safe-choice" + tail.replace("points: 2", "points: 1", 1))
+    card = decision["recommendation"]["gpu"]
+    (rules / "ours.yaml").write_text(BAN.replace("CARD", card))
     other = load_advisor(own_rules=rules)
     assert check_true_then(from_disk(decision), other).holds is None  # Other rules cannot decide it.
-    findings = check_same_today(from_disk(decision), other, MOMENT).findings
-    assert findings == () or any("nvidia-is-the-safe-choice" in finding for finding in findings)
+    check = check_same_today(from_disk(decision), other, MOMENT)
+    assert check.holds is False
+    assert any(finding.startswith(f"gpu: {card} became ") for finding in check.findings), check.findings
+    assert "our-own-ban: is new in the rulebook" in check.findings
 
 
 def test_a_certificate_that_claims_too_much_is_found_out(decided: Decided, advisor: Advisor) -> None:

@@ -116,5 +116,5 @@ def test_the_digest_follows_the_content(tmp_path: Path, advisor: Advisor) -> Non
     before = open_jobs(str(file)).digest
     file.write_text(file.read_text().replace("0,", "9,"))
     assert open_jobs(str(file)).digest != before
-    with pytest.raises(InputError, match="cannot read"):
+    with pytest.raises(InputError, match="there is no file"):
         open_jobs(str(tmp_path / "none.csv"))

@@ -11,7 +11,7 @@ from whichgpu.engine.sizing import Layout, estimate_memory, job_from_facts
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.memory import granted_of
 from whichgpu.engine.sizing.serving_reserve import GIB, reserve_of
-from whichgpu.engine.sizing.speed_serving import rates_of
+from whichgpu.engine.sizing.speed_rates import rates_of
 
 
 CARD = Gpu(

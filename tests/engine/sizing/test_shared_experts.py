@@ -11,7 +11,8 @@ import pytest
 from whichgpu.engine.advisor.size_answer import size_workload
 from whichgpu.engine.sizing import GpuTable, Layout, job_from_facts, rows_of
 from whichgpu.engine.sizing.speed_links import NO_LINK, split_of
-from whichgpu.engine.sizing.speed_serving import load_of, rates_of, steps_of
+from whichgpu.engine.sizing.speed_rates import rates_of
+from whichgpu.engine.sizing.speed_serving import load_of, steps_of
 
 
 @pytest.fixture

@@ -37,6 +37,7 @@ def test_another_folder_gives_the_same(folder):
         ("hidden_per_layer: 128", "hidden_per_layer: wide", "wrong-value"),
         ("hidden_per_layer: 128", "hiden_per_layer: 128", "unknown-key"),
         ("  vae_b: ", "  vea_b: ", "missing-key"),
+        ('matched: "yolov?(?:6', 'matched: "yolov?(?:(6', "wrong-value"),
     ],
 )
 def test_a_broken_file_names_the_place(folder, old, new, code):

@@ -25,7 +25,7 @@ from whichgpu.engine.sizing.speed_links import (
     node_link_speed,
 )
 from whichgpu.engine.sizing.speed_peaks import bandwidth_use, peak_of, serving_precisions
-from whichgpu.engine.sizing.speed_serving import engine_steps
+from whichgpu.engine.sizing.speed_rates import engine_steps
 
 
 KNOWLEDGE = load_knowledge()

@@ -12,7 +12,7 @@ from whichgpu.engine.sizing.layout import Layout
 from whichgpu.engine.sizing.speed import JobSpeed
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_peaks import peak_of
-from whichgpu.engine.sizing.speed_tokens import attends
+from whichgpu.engine.sizing.speed_tokens import is_of_tokens
 
 
 KNOWLEDGE = load_knowledge()
@@ -40,7 +40,7 @@ def share_of_peak(model: str) -> float:
 
 @pytest.mark.parametrize("model", ["vit_b_16", "vit_l_16", "deit3_base_patch16_224"])
 def test_products_of_tokens_reach_more_of_the_peak_than_convolutions_do_and_not_all_of_it(model):
-    assert attends(job(model))
+    assert is_of_tokens(job(model))
     convolved, matmul = share_of_peak("resnet152"), peak_of(A100, ("fp16",))
     assert matmul is not None
     assert convolved < share_of_peak(model) < matmul.share
@@ -48,7 +48,7 @@ def test_products_of_tokens_reach_more_of_the_peak_than_convolutions_do_and_not_
 
 @pytest.mark.parametrize("model", ["resnet50", "swin_b", "Convnext Base"])
 def test_what_convolves_or_attends_within_windows_is_none_of_them(model):
-    assert not attends(job(model))
+    assert not is_of_tokens(job(model))
 
 
 def test_what_passes_memory_between_the_products_takes_its_time():

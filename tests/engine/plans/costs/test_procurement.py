@@ -229,7 +229,9 @@ def test_a_quote_is_about_the_gpu_that_was_named() -> None:
     named, other = comparison(facts, plan("nvidia-l4", 1)), comparison(facts, plan("nvidia-rtx-4090", 1))
     assert named.rent is not None
     assert named.rent.value == 2.0
-    assert other.rent is None or other.rent.value != 2.0
+    assert other.rent is not None
+    assert "plan.usd_per_hour" in other.rent.inputs  # An offer's price, and not the quote.
+    assert other.rent.value != 2.0
 
 
 def test_owning_the_base_load_has_a_sum_of_its_own() -> None:

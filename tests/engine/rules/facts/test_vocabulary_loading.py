@@ -94,7 +94,7 @@ def test_scopes_and_resolving(tmp_path: Path):
         ("{type: int, otherwise: tsk}", "no fact is called 'tsk'; did you mean task?"),
         ("{type: int, when_unstated: {assume: many}}", "'many' is not a number"),
         ("{type: int, when_unstated: {assume: unknown}}", "the assumed value is unknown"),
-        ("{type: itn}", "type: input should be"),
+        ("{type: itn}", "type: should be"),
         ("{type: int, untt: GB}", "the key 'untt' is not known"),
         ("{unit: GB}", "the key 'type' is missing"),
         ("3", "must be a mapping"),
