@@ -275,11 +275,13 @@ no band rests on them.
             "vision, training, B": 15.9,
             "all": 15.9,
         },
-        @FITS@,
+        97.4,
         100,
-        """133 rows of 56 pages that stand in none of the other files, 116 of them of repositories that do: documentation,
-blog posts, recipes and model zoos of projects that the public rows are of (`data/blind_runs_11.jsonl`). They were
-gathered, committed and run once in the same way (`docs/decisions/0191`). No band rests on them.
+        """133 rows of 56 pages that stand in none of the other files (`data/blind_runs_11.jsonl`): 94 rows of
+repositories that public rows are of (documentation, blog posts, recipes and model zoos), 22 of repositories that stand
+in other sets, 17 of new ones. They were gathered, committed and run once in the same way (`docs/decisions/0191`).
+**Now** is after mechanisms were mended that they showed (0192), so that **none of it is blind any more**. Of three rows
+the unit was changed (GiB, not GB), as another page has the same run in MiB. No band rests on them.
 """,
     ),
     Check(

@@ -225,6 +225,15 @@ class Backbone(FrozenModel):
     gmacs: float
 
 
+class Windowed(FrozenModel):
+    """A backbone that attends within windows: as above, and elements for each pixel that it holds, as traced."""
+
+    params_m: float
+    gmacs: float
+    per_pixel: float
+    per_pixel_mixed: float  # under autocast, of 2 bytes each
+
+
 class Head(FrozenModel):
     """What stands on a backbone: parameters, GMAC at the native size, and maps kept for the backward pass."""
 
@@ -239,6 +248,7 @@ class Parts(FrozenModel):
     """Of what detectors and segmenters are composed."""
 
     backbones: dict[str, Backbone]
+    windowed: dict[str, Windowed]
     heads: dict[str, Head]
     regions: int
     working_copies: Constant

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from whichgpu.engine.sizing.constants import Denoiser, sizing_constants
-from whichgpu.engine.sizing.generator_parts import SAME_SIZE, nearest, traced_denoiser
+from whichgpu.engine.sizing.generator_parts import SAME_WEIGHTS, nearest, traced_denoiser
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import TermKind
 
@@ -124,8 +124,8 @@ def encoders_gb(job: Job, generator: Generator) -> float:
 
 
 def _wide_b(size_b: float) -> float:
-    """Output projections of a text encoder of T5's architecture, told by its size, in billions; 0 of any other."""
-    alike = nearest(sizing_constants().diffusion.t5_encoders.values(), size_b, SAME_SIZE)
+    """Output projections of a text encoder of T5's architecture, in billions; 0 of any other: sizes tell them apart."""
+    alike = nearest(sizing_constants().diffusion.t5_encoders.values(), size_b, SAME_WEIGHTS)
     return alike.wide_b if alike is not None else 0.0
 
 

@@ -65,8 +65,8 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     in_decoder = in_decoder + columns_gb(job, generator.vae_b, pixels, wide=wide)
     if job.cpu_offload:
         denoiser = denoiser * resident_share(job, generator) * generator.network_b / generator.denoiser_b
-        # Each part is on the GPU with its own maps only. Encoders are there together: before the empty prompt is read the
-        # first of them takes its turn without letting go of the last (accelerate, CpuOffload.prev_module_hook).
+        # Each part is on the GPU with its own maps only. Encoders are there together: for the empty prompt the first of
+        # them takes its turn without letting go of the last (accelerate, CpuOffload.prev_module_hook).
         weights, activations = _largest_stage((text, 0.0), (denoiser, in_denoiser), (vae, in_decoder))
         weights = weights + checker  # diffusers, _exclude_from_cpu_offload: it stays once it has run.
     else:
