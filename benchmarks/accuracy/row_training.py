@@ -197,6 +197,8 @@ def _adapter(facts: dict[str, Any]) -> Line:
             line[fact] = lora[name]
     if "lora (vision)" in str(facts.get("task_detail") or "").lower():
         line["trains_encoders"] = True
+    if re.search(r"\bdora\b|use_dora=true", str(facts.get("task_detail") or "").lower()):
+        line["weight_decomposed"] = True
     if "lora (emb)" in str(facts.get("task_detail") or "").lower():
         line["trains_embeddings"] = True
     return line

@@ -49,6 +49,10 @@ _RT_DETR = {
 }
 
 
+_STAGES = ("stage1", "stage2", "stage3", "stage4")
+_MASK2FORMER_RESNETS = {"resnet-50": _RESNET_50, "resnet-101": _RESNET_101}
+
+
 class _Sampled(torch.autograd.Function):
     """Attention to sampled places as the kernel has it: inputs are kept, and gradients of all three are given."""
 
@@ -106,12 +110,18 @@ def _rt_detr(kind: str, size: str) -> torch.nn.Module:
     return getattr(tf, f"{kind}ForObjectDetection")(config)
 
 
-def _mask2former(size: str) -> torch.nn.Module:
+def _swin(size: str) -> Any:
     width, depths, heads, window = _SWIN[size]
     backbone = tf.SwinConfig(
         embed_dim=width, depths=list(depths), num_heads=list(heads), window_size=window, drop_path_rate=0.3
     )
-    backbone.out_features = ["stage1", "stage2", "stage3", "stage4"]
+    backbone.out_features = list(_STAGES)
+    return backbone
+
+
+def _mask2former(size: str) -> torch.nn.Module:
+    backbone = _swin(size) if size in _SWIN else _resnet(_MASK2FORMER_RESNETS[size])
+    backbone.out_features = list(_STAGES)
     config = tf.Mask2FormerConfig(backbone_config=backbone, num_queries=200 if size == "large" else 100)
     return tf.Mask2FormerForUniversalSegmentation(config)
 
@@ -138,8 +148,10 @@ def _listed() -> Iterator[tuple[str, int, Callable[[], torch.nn.Module]]]:
     yield "deformable-detr", 800, lambda: _detr("DeformableDetr", _RESNET_50)
     for size in _RT_DETR:
         yield f"rt-detr-{size}", 640, lambda size=size: _rt_detr("RTDetr", size)  # type: ignore[misc]
-    for size in _SWIN:
+    for size in (*_SWIN, *_MASK2FORMER_RESNETS):
         yield f"mask2former-{size}", 1024, lambda size=size: _mask2former(size)  # type: ignore[misc]
+    for size in _SWIN:  # Alone, as detectors and segmenters of many kinds stand on it.
+        yield f"swin-{size}-maps", 1024, lambda size=size: tf.SwinBackbone(_swin(size))  # type: ignore[misc]
     for size, (_, _, _, side) in _RF_DETR.items():
         yield f"rf-detr-{size}", side, lambda size=size: _rf_detr(size)  # type: ignore[misc]
 
@@ -151,7 +163,7 @@ def _answers(found: Any) -> Iterator[torch.Tensor]:
             yield found
     elif isinstance(found, dict):
         for name, part in found.items():
-            if "logits" in name or "boxes" in name or "auxiliary" in name:
+            if any(word in name for word in ("logits", "boxes", "auxiliary", "feature_maps")):
                 yield from _answers(part)
     elif isinstance(found, (list, tuple)):
         for part in found:
@@ -165,6 +177,8 @@ def per_pixel(make: Callable[[], torch.nn.Module], side: int, *, autocast: bool)
         with torch.device("meta"):
             module = make()
         for called, weight in module.named_parameters():
+            if isinstance(module, (tf.Mask2FormerForUniversalSegmentation, tf.SwinBackbone)):
+                continue  # All of it learns (Mask2Former configs, BACKBONE.FREEZE_AT 0; Swin's frozen_stages -1).
             # What the paper freezes goes by the names of another library in the code.
             weight.requires_grad_(".embedder" not in called and ".stages.0." not in called)
         for part in module.modules():

@@ -7,7 +7,6 @@ counted instead of listed.
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,20 +14,13 @@ from msgspec.structs import replace
 from whichgpu.engine.catalogue import ModelSpec
 from whichgpu.engine.core import remembered
 from whichgpu.engine.sizing.constants import sizing_constants
-from whichgpu.engine.sizing.constants_of_networks import Backbone, Head
+from whichgpu.engine.sizing.constants_of_networks import Head
+from whichgpu.engine.sizing.residual_backbones import DEEP, DETECTRON, backbone_of, kept_of
 
 
-_BACKBONE = re.compile(
-    r"(?<![a-z])(?P<kind>resnext|resnet|[rx])[-_ ]?(?P<depth>18|34|50|101|152)"
-    r"(?:[-_ ](?P<groups>32|64)x(?P<width>4|8)d)?(?![0-9])"
-)
-#: In the manner of detectron2's configurations: ``faster_rcnn_R_50_FPN_3x``. Norms are frozen if the name tells none.
-_DETECTRON = re.compile(r"_[rx]_\d+_")
 #: In the manner of torchvision's: ``retinanet_resnet50_fpn``. Names of neither manner are taken as mmdetection's.
 _TORCHVISION = re.compile(r"resnet|resnext")
 _CLASSIFIER = re.compile(r"(?:resnet|resnext)[-_ ]?\d+(?:[-_ ]?\d+x\d+d)?")
-_DEEP = 50  # From this depth on blocks are bottlenecks.
-_BLOCKS = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3), 101: (3, 4, 23, 3), 152: (3, 8, 36, 3)}
 #: Heads that are mmdetection's FCOSHead, ATSSHead or made of their towers: mmdet/models/dense_heads.
 _TOWERS = r"(?<![a-z])(?:fcos|atss|paa|gfl|vfnet|autoassign|condinst|boxinst)"
 _HEADS = (
@@ -36,7 +28,7 @@ _HEADS = (
     ("cascade", r"cascade|(?<![a-z])htc|roi[-_ ]?trans"),
     ("semantic-fused", r"(?<![a-z])htc"),
     ("keypoint", r"keypoint"),
-    ("mask", r"mask|panoptic|(?<![a-z])htc|point-?rend"),
+    ("mask", r"mask(?!2?[-_ ]?former|[-_ ]?dino)|panoptic|(?<![a-z])htc|point-?rend"),
     ("box", r"r-?cnn|panoptic|(?<![a-z])htc|point-?rend|roi[-_ ]?trans"),
     ("retinanet", r"retinanet|free-?anchor|(?<![a-z])fsaf|(?<![a-z])fovea"),
     ("towers-normed", _TOWERS),
@@ -48,6 +40,8 @@ _HEADS = (
 )
 #: Over a pyramid, and over a backbone whose last stages are dilated.
 _USUAL = (("towers-normed", r"(?<![a-z])fpn"), ("pspnet", r"(?<![a-z])d(?:8|16)(?![0-9])"))
+#: Backbones that attend within windows, by how papers and model zoos call their sizes.
+_WINDOWED = re.compile(r"(?<![a-z])swin[-_ ]?(t|s|b|l)(?:iny|mall|ase|arge)?(?![a-z0-9])")
 #: The first Faster R-CNN: the convolutions of VGG-16, whose two wide layers run on every region.
 _VGG = re.compile(r"(?<![a-z])vgg[-_ ]?16(?![0-9])")
 #: Segmenters whose third stage halves its maps too, as mmsegmentation and detectron2 (DeepLab's OS16) name them.
@@ -69,6 +63,7 @@ class Composed(Struct, frozen=True):
     dense: bool  # a class for every pixel, not boxes
     gmacs: float  # at ``native_px`` squared
     native_px: int
+    more_mixed: float = 0.0  # elements a pixel of a backbone that attends, under autocast beyond those in 32 bits
 
     def elements(self, pixels: float, classes: int = 0, wide: float = 1.0) -> float:
         """Elements alive at the start of the backward pass for one image.
@@ -83,33 +78,8 @@ class Composed(Struct, frozen=True):
         working = max(self.working_per_pixel, self.class_maps * classes * wide)
         scored = self.class_scores * (classes or sizing_constants().vision.parts.detected_classes.value) * wide
         each = self.kept_per_pixel + self.class_maps * classes * wide + scored + working
+        each += self.more_mixed if wide > 1.0 else 0.0
         return pixels * each + self.kept_fixed + self.working_fixed
-
-
-class _Backbone(Struct, frozen=True):
-    """A ResNet or ResNeXt: blocks of its four stages, widths, and what it keeps of each convolution."""
-
-    depth: int
-    width: int  # inner channels of the first stage
-    trained_norms: bool  # then the norm's input is kept beside the activation's output
-    stride_first: bool  # the first convolution of a stage goes over to its size, not the second
-
-    @property
-    def out(self) -> int:
-        """Channels that the first stage gives."""
-        return 256 if self.depth >= _DEEP else 64
-
-    def stage(self, at: int, side: int, before: int) -> float:
-        """Elements that a stage keeps of maps of ``side`` squared, which come at ``before`` squared."""
-        blocks, copies = _BLOCKS[self.depth][at], 2 if self.trained_norms else 1
-        inner, out, places = self.width << at, self.out << at, side * side
-        widths = 2 * inner + out if self.depth >= _DEEP else 2 * out
-        found = places * blocks * copies * widths
-        if self.trained_norms and (at or self.depth >= _DEEP):  # The shortcut's own convolution and norm.
-            found += places * out
-        if self.depth >= _DEEP and not self.stride_first:
-            found += copies * inner * (before * before - places)
-        return 1.0 * found
 
 
 @remembered
@@ -118,10 +88,12 @@ def composed_network(name: str) -> Composed | None:
     name_lower = name.casefold()
     if _VGG.search(name_lower) and re.search(r"r-?cnn", name_lower):
         return _over_vgg(name)
-    backbone = _BACKBONE.search(name_lower)
     heads = _heads_of(name_lower)
-    found = _backbone_of(name_lower)
-    if backbone is None or not heads or found is None:
+    windowed = _WINDOWED.search(name_lower)
+    if windowed is not None and heads:
+        return _over_windows(name, f"swin-{windowed[1]}", heads)
+    found = backbone_of(name_lower)
+    if not heads or found is None:
         return None
     base, built = found
     parts = sizing_constants().vision.parts
@@ -129,7 +101,7 @@ def composed_network(name: str) -> Composed | None:
     layout = "c4" if "c4" in name_lower else "dc5" if "dc5" in name_lower else "dense" if dense else "fpn"
     if layout == "fpn" and {"retinanet", "retinanet-fused", "towers-normed"} & set(heads):
         layout = "fpn-coarse"
-    if layout == "fpn" and built.trained_norms and _DETECTRON.search(name_lower):  # Then the heads have norms too.
+    if layout == "fpn" and built.trained_norms and DETECTRON.search(name_lower):  # Then the heads have norms too.
         heads += ["fpn-normed"] + ["mask-normed"] * ("mask" in heads)
         heads += ["box-convolved"] * ("box" in heads) * (3 if "cascade" in heads else 1)
     if {"box", "rpn"} & set(heads) and layout == "fpn":
@@ -138,7 +110,7 @@ def composed_network(name: str) -> Composed | None:
     last = (16 if _SIXTEENTH.search(name_lower) else 8) if dense else 32
     if last == 16:
         chosen = [_halved(head, name) for head, name in zip(chosen, heads, strict=True)]
-    if dense and built.depth < _DEEP:
+    if dense and built.depth < DEEP:
         chosen = [_thin(head) for head in chosen]
     kept_fixed = sum(head.fixed_m for head in chosen) * 1e6
     working_fixed = 0.0
@@ -154,7 +126,7 @@ def composed_network(name: str) -> Composed | None:
     return Composed(
         name=name,
         params_b=(base.params_m + sum(head.params_m for head in chosen)) / 1e3,
-        kept_per_pixel=_kept(built, layout, last=32 if "upernet" in heads else last)
+        kept_per_pixel=kept_of(built, layout, last=32 if "upernet" in heads else last)
         + sum(head.per_pixel for head in chosen),
         kept_fixed=kept_fixed,
         working_per_pixel=0.0 if layout == "c4" else working,
@@ -180,9 +152,9 @@ def _heads_of(name: str) -> list[str]:
         return [head for head, pattern in _USUAL if re.search(pattern, name)]
     if "deeplabv3" in heads and re.search(r"\+|plus", name):
         heads[heads.index("deeplabv3")] = "deeplabv3plus"
-    if "retinanet" in heads and not (_DETECTRON.search(name) or _TORCHVISION.search(name)):
+    if "retinanet" in heads and not (DETECTRON.search(name) or _TORCHVISION.search(name)):
         heads[heads.index("retinanet")] = "retinanet-fused"
-    if {"cascade", "mask"} <= set(heads) and not _DETECTRON.search(name):
+    if {"cascade", "mask"} <= set(heads) and not DETECTRON.search(name):
         heads += ["mask"] * 2  # One for each stage of boxes; detectron2 has one for all.
     if "semantic-fused" in heads:  # Hybrid task cascade: masks of a stage pass the heads of those before it, too.
         heads += ["mask"] * 3
@@ -227,29 +199,41 @@ def _over_vgg(name: str) -> Composed:
     )
 
 
+def _over_windows(name: str, windowed: str, heads: list[str]) -> Composed | None:
+    """Heads over a backbone that attends within windows, all of which learns; none is dilated."""
+    parts = sizing_constants().vision.parts
+    base, dense = parts.windowed[windowed], bool(_DENSE & set(heads))
+    if dense and heads != ["upernet"]:  # Other dense heads stand on dilated maps, which such a backbone has not.
+        return None
+    coarse = {"retinanet", "retinanet-fused", "towers-normed"} & set(heads)
+    layout = [] if dense else ["fpn-coarse" if coarse else "fpn"]
+    proposals = ["proposals"] if {"box", "rpn"} & set(heads) and not coarse and not dense else []
+    chosen = [parts.heads[head] for head in (*heads, *layout, *proposals)]
+    native = 224 if dense else 1033
+    gmacs = base.gmacs * (native / 224) ** 2 + sum(head.gmacs for head in chosen)
+    return Composed(
+        name=name,
+        params_b=(base.params_m + sum(head.params_m for head in chosen)) / 1e3,
+        kept_per_pixel=base.per_pixel + sum(head.per_pixel for head in chosen),
+        kept_fixed=sum(head.fixed_m for head in chosen) * 1e6,
+        working_per_pixel=0.0,  # It is traced at its peak.
+        working_fixed=0.0,
+        class_maps=parts.class_maps.value if dense else 0.0,
+        class_scores=sum(head.per_class for head in chosen),
+        dense=dense,
+        gmacs=gmacs,
+        native_px=native,
+        more_mixed=base.per_pixel_mixed - base.per_pixel,
+    )
+
+
 @remembered
 def plain_elements(name: str) -> float | None:
     """Elements for each pixel that a classifier keeps whose name is a backbone; None of every other name."""
-    found = _backbone_of(name.casefold())
+    found = backbone_of(name.casefold())
     if found is None or composed_network(name) is not None or not _CLASSIFIER.fullmatch(name.casefold()):
         return None
-    return _kept(found[1], "classifier")
-
-
-def _backbone_of(name_lower: str) -> tuple[Backbone, _Backbone] | None:
-    """The backbone that a name tells: what is published of it, and how it is built."""
-    backbone = _BACKBONE.search(name_lower)
-    if backbone is None:
-        return None
-    depth = int(backbone["depth"])
-    kind = "x" if backbone["kind"].startswith(("x", "resnext")) else "r"
-    groups, width = (int(backbone["groups"] or 32), int(backbone["width"] or (8 if "_x_" in name_lower else 4)))
-    base = sizing_constants().vision.parts.backbones.get(f"{kind}{depth}" + f"-{groups}x{width}d" * (kind == "x"))
-    if base is None:
-        return None
-    detectron = _DETECTRON.search(name_lower) is not None
-    trained = not detectron or re.search(r"syncbn|(?<![a-z])gn(?![a-z])", name_lower) is not None
-    return base, _Backbone(depth, 64 if kind == "r" else groups * width, trained, detectron and kind == "r")
+    return kept_of(found[1], "classifier")
 
 
 def composed_spec(name: str) -> ModelSpec | None:
@@ -266,22 +250,3 @@ def composed_spec(name: str) -> ModelSpec | None:
         resolution_px=None if found.dense else found.native_px,
         sources=("torchvision",),
     )
-
-
-def _kept(built: _Backbone, layout: str, last: int = 32) -> float:
-    """Elements kept of the backbone for each pixel, counted at 224 pixels.
-
-    Detectors freeze stem and first stage, whose output the second one learns from; dilated stages keep their size, of
-    which the ``last`` is such a part of the picture's.
-    """
-    third, fourth = 28 if last == 8 else 14, {8: 28, 16: 14}.get(last, 14 if layout == "dc5" else 7)
-    sides = pairwise((56, 56, 28, third, fourth))
-    stages = [built.stage(at, side, before) for at, (before, side) in enumerate(sides)]
-    if layout in {"dense", "classifier"}:
-        # Of the stem its norm's input, its output, and the pooled map with places of 8 bytes.
-        first = 2 * 112 * 112 * 64.0 + 3 * 56 * 56 * 64.0
-        if layout == "dense":  # Three convolutions of 32, 32 and 64 channels.
-            first += 2 * 112 * 112 * 64.0
-        return (first + sum(stages)) / 224**2
-    first = 56.0 * 56.0 * built.out
-    return (first + sum(stages[1:3] if layout == "c4" else stages[1:])) / 224**2

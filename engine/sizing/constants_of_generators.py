@@ -1,7 +1,5 @@
 """The constants of generators of pictures and clips: text encoders, denoisers and autoencoders."""
 
-from __future__ import annotations
-
 from whichgpu.engine.core import FrozenModel
 from whichgpu.engine.sizing.constants_of_training import Constant
 
@@ -41,6 +39,13 @@ class HeldByDecoder(FrozenModel):
     held: tuple[tuple[int, float], ...]  # latent frames, and bytes for each pixel of a frame
 
 
+class WideEncoder(FrozenModel):
+    """A text encoder of T5's architecture: all of it, and its output projections, in billions."""
+
+    params_b: float
+    wide_b: float
+
+
 class Columns(FrozenModel):
     """Releases of PyTorch in which an autoencoder of clips in 16 bits convolves by columns, and their bytes."""
 
@@ -62,8 +67,8 @@ class Diffusion(FrozenModel):
     vae_b: Constant
     denoiser_small_b: Constant
     denoiser_medium_b: Constant
-    t5_wide_share: Constant
-    t5_least_b: Constant
+    t5_encoders: dict[str, WideEncoder]
+    t5_encoders_source: str
     vae_bytes_per_pixel: Constant
     vae_bytes_per_pixel_wide: Constant  # where it decodes in 32 bits
     score_bytes: Constant  # of attention that is not fused, while pictures are made

@@ -1,7 +1,5 @@
 """The constants of networks of pictures: what their names tell, of what they are composed, and what they keep."""
 
-from __future__ import annotations
-
 import re
 
 from whichgpu.engine.core import FrozenModel
@@ -13,6 +11,15 @@ class Backbone(FrozenModel):
 
     params_m: float
     gmacs: float
+
+
+class Windowed(FrozenModel):
+    """A backbone that attends within windows: as above, and elements for each pixel that it holds, as traced."""
+
+    params_m: float
+    gmacs: float
+    per_pixel: float
+    per_pixel_mixed: float  # under autocast, of 2 bytes each
 
 
 class Head(FrozenModel):
@@ -29,6 +36,7 @@ class Parts(FrozenModel):
     """Of what detectors and segmenters are composed."""
 
     backbones: dict[str, Backbone]
+    windowed: dict[str, Windowed]
     heads: dict[str, Head]
     regions: int
     dilated_gmacs: Constant

@@ -18,7 +18,7 @@ from whichgpu.engine.sizing.versions import older
 #: Parts of one architecture are as large to this share, where nothing else tells them apart.
 SAME_SIZE = 0.01
 #: Further trained, but of one release.
-_SAME_WEIGHTS = 0.001
+SAME_WEIGHTS = 0.001
 #: Of the same dimensions, one may hold two of another (experts by noise), or further blocks.
 _SAME_DIMENSIONS = math.log(2.1)
 
@@ -55,7 +55,7 @@ def decodes_wide(job: Job, denoiser_b: float) -> bool:
         return job.weight_precision == "fp32"
     traced = traced_denoiser(job.model, denoiser_b)
     # Kolors has SDXL's denoiser, a little wider, and an autoencoder that does not overflow.
-    return traced is not None and traced.decodes_wide and abs(denoiser_b / traced.params_b - 1.0) < _SAME_WEIGHTS
+    return traced is not None and traced.decodes_wide and abs(denoiser_b / traced.params_b - 1.0) < SAME_WEIGHTS
 
 
 def frames_at_once(job: Job) -> float:

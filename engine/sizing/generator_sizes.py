@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.constants_of_generators import Denoiser
-from whichgpu.engine.sizing.generator_parts import traced_denoiser
+from whichgpu.engine.sizing.generator_parts import SAME_WEIGHTS, nearest, traced_denoiser
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import TermKind
 
@@ -27,7 +27,7 @@ class Generator(Struct, frozen=True):
 
     denoiser_b: float
     network_b: float  # the largest of its networks: stages and experts by noise compute, and are trained, one by one
-    text_b: float
+    encoders_b: tuple[float, ...]  # what reads prompts, each for itself
     vae_b: float
     checker_b: float  # of what looks at the pictures that come out, which offload leaves on the GPU
     width: float
@@ -36,12 +36,18 @@ class Generator(Struct, frozen=True):
     frames_per_latent: float
     traced: Denoiser | None = None
 
+    @property
+    def text_b(self) -> float:
+        """Parameters of all text encoders."""
+        return sum(self.encoders_b)
+
 
 def generator_of(job: Job) -> Generator:
     """The components of the job's model; those that the catalogue does not list are taken by the denoiser's size."""
     constants = sizing_constants()
     known = constants.diffusion
-    text = vae = denoiser = checker = largest = 0.0
+    vae = denoiser = checker = largest = 0.0
+    encoders: list[float] = []
     parts = job.model.components_b if job.model else {}
     for name, size in sorted(parts.items()):
         if "vae" in name or "autoencoder" in name:
@@ -49,21 +55,22 @@ def generator_of(job: Job) -> Generator:
         elif "checker" in name:
             checker += size
         elif any(word in name for word in ("text", "clip", "t5", "encoder", "guardrail")):
-            text += size
+            encoders.append(size)
         else:
             denoiser += size
             largest = max(largest, size)
     if not denoiser:
-        denoiser = max((job.params_b or 0.0) - text - vae, 1e-3)
+        denoiser = max((job.params_b or 0.0) - sum(encoders) - vae, 1e-3)
     # What joins an encoder to a denoiser computes with it.
     network = largest + parts.get("connector", 0.0) if largest else denoiser
     small = denoiser <= known.denoiser_small_b.value
-    if not text and "text_encoder" not in parts:  # One of size 0: the denoiser reads prompts itself.
+    if not sum(encoders) and "text_encoder" not in parts:  # One of size 0: the denoiser reads prompts itself.
         medium = denoiser <= known.denoiser_medium_b.value and job.family == "diffusion_image"
-        sizes = known.text_encoder_small_b, known.text_encoder_medium_b, known.text_encoder_large_b
         video = job.family == "diffusion_video"
         by_clip = denoiser <= known.text_encoder_clip_only_b.value if video else small
-        text = (sizes[0] if by_clip else sizes[1] if medium else sizes[2]).value
+        clip = known.text_encoder_small_b.value
+        more = (known.text_encoder_medium_b if medium else known.text_encoder_large_b).value - clip
+        encoders = [clip] if by_clip else [clip, more]
     # h = 128 L and 12 h^2 parameters a layer, as in published transformers.
     ratio = constants.typical.hidden_per_layer
     width = (network * 1e9 * ratio / 12.0) ** (1.0 / 3.0)
@@ -82,7 +89,7 @@ def generator_of(job: Job) -> Generator:
         patch = float(latent.spatial * latent.patch)
     compressed = latent.temporal if latent is not None and latent.temporal > 1 else known.frames_per_latent.value
     vae = vae or known.vae_b.value
-    return Generator(denoiser, network, text, vae, checker, width, depth, patch, compressed, traced)
+    return Generator(denoiser, network, tuple(encoders), vae, checker, width, depth, patch, compressed, traced)
 
 
 def tokens_of(job: Job, generator: Generator) -> float:
@@ -99,32 +106,35 @@ def pixels_of(job: Job) -> float:
     return job.pixels(9.0 / 16.0 if job.family == "diffusion_video" else 1.0)
 
 
-def text_bytes(job: Job, generator: Generator) -> float:
-    """Bytes per parameter of the text encoders: in their own format where one is stated, else in the denoiser's.
+def encoders_gb(job: Job, generator: Generator) -> float:
+    """GB of the text encoders: in their own format where one is stated, else in the denoiser's.
 
     T5's output projections stay in 32 bits where the rest is loaded in fp16 or by bitsandbytes; no other quantiser of
     transformers converts them either, so that they stay in 16.
     """
-    constants = sizing_constants()
     form = job.text_encoder_precision or job.weight_precision
-    per = constants.weights[form].body
-    large = generator.text_b > constants.diffusion.t5_least_b.value
-    if large and form in KEEPS_WIDE:
-        return per + constants.diffusion.t5_wide_share.value * (4.0 - per)
-    if large and per < 2.0:
-        return per + constants.diffusion.t5_wide_share.value * (2.0 - per)
-    # Pipelines of diffusers load every part in the type that is asked of them.
-    if job.engine_stated and job.engine == "diffusers" and form == "fp32":
-        return per
-    # Large text encoders are published in 16 bits, whatever the denoiser is.
-    return min(per, 2.0) if generator.text_b > 1.0 and job.text_encoder_precision is None else per
+    per = plain = sizing_constants().weights[form].body
+    whole = job.engine_stated and job.engine == "diffusers" and form == "fp32"
+    # Pipelines of diffusers load every part in the type that is asked of them; elsewhere large text encoders are
+    # published in 16 bits, whatever the denoiser is.
+    if not whole and generator.text_b > 1.0 and job.text_encoder_precision is None:
+        plain = min(per, 2.0)
+    left = 4.0 if form in KEEPS_WIDE else 2.0
+    wide = 0.0 if form == "fp32" else sum(map(_wide_b, generator.encoders_b))
+    return generator.text_b * plain + wide * max(0.0, left - plain)
+
+
+def _wide_b(size_b: float) -> float:
+    """Output projections of a text encoder of T5's architecture, in billions; 0 of any other: sizes tell them apart."""
+    alike = nearest(sizing_constants().diffusion.t5_encoders.values(), size_b, SAME_WEIGHTS)
+    return alike.wide_b if alike is not None else 0.0
 
 
 def fetched_gb(job: Job) -> float:
     """GB that pass to the GPU for a batch of pictures while each part waits in the memory of the host for its turn."""
     generator, weights = generator_of(job), sizing_constants().weights
     denoiser = generator.denoiser_b * weights[job.weight_precision].body
-    return denoiser + generator.text_b * text_bytes(job, generator) + generator.vae_b * 2.0
+    return denoiser + encoders_gb(job, generator) + generator.vae_b * 2.0
 
 
 def resident_share(job: Job, generator: Generator) -> float:

@@ -13,10 +13,10 @@ from whichgpu.engine.sizing.generator_sizes import (
     COMPONENTS,
     KEEPS_WIDE,
     Generator,
+    encoders_gb,
     generator_of,
     pixels_of,
     resident_share,
-    text_bytes,
     tokens_of,
 )
 from whichgpu.engine.sizing.generator_training import generator_training
@@ -47,7 +47,7 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     weight = constants.weights[job.weight_precision].body
     denoiser = generator.denoiser_b * weight / (rows.tensor * rows.pipeline)
     # Prompts that were encoded before, or are encoded elsewhere, need no encoders here.
-    text = 0.0 if job.encoders_cached else generator.text_b * text_bytes(job, generator)
+    text = 0.0 if job.encoders_cached else encoders_gb(job, generator)
     wide = decodes_wide(job, generator.denoiser_b)
     vae, checker = generator.vae_b * (4.0 if wide else 2.0), generator.checker_b * max(2.0, min(weight, 4.0))
     batch = ceiling(rows.batch, rows.data)
@@ -65,7 +65,8 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     in_decoder = in_decoder + columns_gb(job, generator.vae_b, pixels, wide=wide)
     if job.cpu_offload:
         denoiser = denoiser * resident_share(job, generator) * generator.network_b / generator.denoiser_b
-        # Each part is on the GPU with its own maps only.
+        # Each part is on the GPU with its own maps only. Encoders are there together: for the empty prompt the first of
+        # them takes its turn without letting go of the last (accelerate, CpuOffload.prev_module_hook).
         weights, activations = _largest_stage((text, 0.0), (denoiser, in_denoiser), (vae, in_decoder))
         weights = weights + checker  # diffusers, _exclude_from_cpu_offload: it stays once it has run.
     else:
@@ -124,9 +125,8 @@ def _wide_text_gb(job: Job, generator: Generator) -> float:
     """What T5 takes less where it was quantised by hand, its output projections too, in GB."""
     form = job.text_encoder_precision or job.weight_precision
     per = sizing_constants().weights[form].body
-    large = generator.text_b > sizing_constants().diffusion.t5_least_b.value and not job.encoders_cached
-    known = job.cpu_offload or not large or per >= 2.0 or form in KEEPS_WIDE
-    return 0.0 if known else generator.text_b * (text_bytes(job, generator) - per)
+    known = job.cpu_offload or job.encoders_cached or per >= 2.0 or form in KEEPS_WIDE
+    return 0.0 if known else encoders_gb(job, generator) - generator.text_b * per
 
 
 def _open_text_gb(job: Job, generator: Generator) -> float:

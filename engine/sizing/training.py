@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.encoders import kept_gb, learns_encoders
-from whichgpu.engine.sizing.experts import expert_spread, gathered_layer
+from whichgpu.engine.sizing.experts import gathered_layer, layers_on_rank
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.learning import activations_gb, forward_gb, in_pipeline, logits_gb
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn
@@ -61,7 +61,7 @@ def training_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
     else:
         shape = _without_frozen_encoders(job, shape, rows, parts)
         layer_params, end_params = stage_params(shape, rows.pipeline)
-        trained = _on_rank(job, shape, rows, layer_params, end_params)
+        trained = layers_on_rank(job, shape, rows, layer_params) + end_params / tensor
         block = Block(
             trained,
             np.minimum(end_params, shape.embedding) / tensor,
@@ -72,7 +72,8 @@ def training_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
             shape.hidden,
         )
         workspace, released = trained_states(job, block, rows, parts)
-    parts += beside_the_actor(job, shape, rows, _on_rank(job, shape, rows, layer_params, end_params))
+    on_rank = layers_on_rank(job, shape, rows, layer_params) + end_params / tensor
+    parts += beside_the_actor(job, shape, rows, on_rank)
     one_layer, soft, apart = _passes(job, shape, rows, parts)
     cast = [] if job.peft else cast_weights(job, rows, trained - _looked_up(job, shape, rows), one_layer)
     parts += cast
@@ -156,21 +157,6 @@ def overlap_gradients(
     excess = np.maximum(0.0, released - activations)
     parts.append(PartColumn(RELEASED, excess, (params / 1e9, state_bytes(job).gradients, shards(rows)[1])))
     return activations + excess - released
-
-
-def _on_rank(job: Job, shape: Shape, rows: Rows, layer_params: Any, end_params: Any) -> Any:
-    """Parameters whose weights and gradients lie on one rank, before sharding by ZeRO.
-
-    Routed experts are spread over tensor and data ranks where the job says so, or where its framework or a pipeline
-    shows that it is trained in the manner of Megatron; sharded weights (ZeRO-3, FSDP) are spread already.
-    """
-    tensor = rows.tensor
-    whole = (layer_params + end_params) / tensor
-    if not shape.expert_params:
-        return whole
-    routed = layer_params * min(1.0, shape.expert_params / shape.body)
-    spread = expert_spread(job, shape, rows)
-    return np.where(rows.sharded("zero3", "fsdp"), whole, whole - routed / tensor + routed / spread)
 
 
 def _fetched_gb(job: Job, block: Block) -> Any:

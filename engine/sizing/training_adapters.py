@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.encoders import learns_encoders
-from whichgpu.engine.sizing.experts import gathered_layer
+from whichgpu.engine.sizing.experts import expert_adapters, expert_spread, gathered_layer, layers_on_rank
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layers import wide_ends
 from whichgpu.engine.sizing.learning import adapter_params
@@ -42,8 +42,9 @@ def append_frozen_base(job: Job, shape: Shape, rows: Rows, parts: list[PartColum
     whole_body = layer_bytes(job, shape, weight, 1)
     # Scales are no parameters: they are neither sharded nor offloaded.
     body = layer_bytes(job, shape, replace(weight, body=weight.body - weight.scales), 1)
-    scales = layer_params * (whole_body - body) / tensor / 1e9
-    frozen = (layer_params * body + end_params * ends) / tensor / 1e9
+    in_layers = layers_on_rank(job, shape, rows, layer_params)
+    scales = in_layers * (whole_body - body) / 1e9
+    frozen = (in_layers * body + end_params * ends / tensor) / 1e9
     layer, root = gathered_layer(job, shape, rows) * body / 1e9, end_params * ends / tensor / 1e9
     # FSDP fetches the next layer while one runs, and keeps what is in no layer together all the time. Shards that wait
     # in host memory come before they are joined, through a stream whose blocks the others do not use.
@@ -59,7 +60,7 @@ def append_frozen_base(job: Job, shape: Shape, rows: Rows, parts: list[PartColum
     spread = (over > 1) & ~waits
     few = np.where(fetches, fetched, np.where(deep, whole, 2.0 * one / 1e9))
     frozen = np.where(waits, np.minimum(frozen, few), frozen / over)
-    on_rank = (layer_params + end_params) / tensor / 1e9
+    on_rank = (in_layers + end_params / tensor) / 1e9
     inputs = (gathered_layer(job, shape, rows) / 1e9, weight.body, end_params / tensor / 1e9)
     parts.append(PartColumn(LIVE_LAYER, np.where(spread, gathered, 0.0), inputs, spread))
     parts.append(PartColumn(FROZEN, frozen + scales, (on_rank, job.weight_precision, over, weight.scales)))
@@ -79,6 +80,7 @@ def append_frozen_base(job: Job, shape: Shape, rows: Rows, parts: list[PartColum
 def append_adapters(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> tuple[Any, Any]:
     """Append adapters and what is trained beside them; give how many parameters learn, and gradients that go, GB."""
     trained = adapter_params(shape, job.lora_rank, job.lora_targets) / (rows.tensor * rows.pipeline)
+    trained = trained + expert_adapters(job, shape) / (expert_spread(job, shape, rows) * rows.pipeline)
     kept_here, gradients = _bytes_here(job, rows)
     # A step of one micro-batch has none of its gradients yet when the loss is taken.
     released = trained * gradients / 1e9 if job.gradient_accumulation == 1 else 0.0

@@ -23,6 +23,8 @@ from whichgpu.engine.sizing.composed import composed_network, composed_spec
         ("PSPNet R-101-D8", 68),
         ("RetinaNet ResNet-18 FPN", 25.4),
         ("Faster R-CNN VGG-16", 137.1),
+        ("mask_rcnn_swin-t-p4-w7_fpn_1x_coco", 48.0),
+        ("Cascade Mask R-CNN Swin-B", 145.0),
     ],
 )
 def test_parameters_are_those_of_the_parts(name, params_m):
@@ -39,9 +41,15 @@ def test_a_detector_over_vgg_keeps_its_maps_from_the_third_block_on():
 
 
 @pytest.mark.parametrize(
-    "name", ["vgg16", "vgg_16_bn", "resnet50", "yolov8x", "llama-3-8b", "mask", "Mask R-CNN", "R-50", "vit_b_16"]
+    "name",
+    ["vgg16", "vgg_16_bn", "resnet50", "yolov8x", "llama-3-8b", "mask", "Mask R-CNN", "R-50", "vit_b_16", "swin_t"],
 )
 def test_other_names_are_not_taken_for_composed_ones(name):
+    assert composed_network(name) is None
+
+
+@pytest.mark.parametrize("name", ["Mask2Former R-50", "maskformer_r101", "MaskDINO R-50", "PSPNet Swin-T"])
+def test_networks_of_their_own_are_not_taken_for_what_they_are_named_like(name):
     assert composed_network(name) is None
     assert composed_spec(name) is None
 
@@ -67,6 +75,8 @@ def test_deeper_and_wider_backbones_keep_more():
         ("retinanet_R_101_FPN_3x", 2, 1333, 5.2),
         ("Mask R-CNN X-101-32x4d-FPN", 2, 1333, 7.6),
         ("DeepLabV3+ R-50-D8", 2, 769, 8.5),
+        ("Mask R-CNN Swin-T", 2, 1333, 7.6),
+        ("Mask2Former R-50", 2, 1024, 13.9),
     ],
 )
 def test_measured_training_runs_are_met(advisor, name, batch, px, gb):
@@ -201,3 +211,12 @@ def test_maps_of_a_sixteenth_of_the_picture_keep_less(name):
     assert coarse.working_per_pixel == fine.working_per_pixel / 4
     assert composed_network(f"{name} OS16").kept_per_pixel == coarse.kept_per_pixel
     assert coarse.params_b == fine.params_b
+
+
+def test_a_backbone_that_attends_keeps_more_numbers_where_they_are_narrow():
+    found = composed_network("Mask R-CNN Swin-T")
+    assert found is not None
+    assert found.elements(1e6, wide=2.0) - found.elements(1e6) == pytest.approx((913.0 - 588.1) * 1e6)
+    larger = composed_network("Mask R-CNN Swin-L")
+    assert larger is not None
+    assert larger.elements(1e6) > 2 * found.elements(1e6)

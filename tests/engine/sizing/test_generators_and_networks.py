@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.catalogue.model import Gpu, Latent, ModelSpec
 from whichgpu.engine.core import locate
-from whichgpu.engine.sizing import Layout, MemoryEstimate, estimate_memory, job_from_facts
+from whichgpu.engine.sizing import Layout, MemoryEstimate, estimate_memory, job_from_facts, sizing_constants
 
 
 GIB = 1.073741824
@@ -26,8 +26,9 @@ def generator(name: str, kind: str = "diffusion_image", px: int | None = 1024, *
     )
 
 
-FLUX = generator("flux", transformer=11.901, text_encoder=4.8855)
-SD3 = generator("sd3", transformer=2.028, text_encoder=5.5803)
+T5 = 4.762311
+FLUX = generator("flux", transformer=11.901, text_encoder=T5, text_encoder_clip=0.1231)
+SD3 = generator("sd3", transformer=2.028, text_encoder=T5, text_encoder_clip=0.818)
 SD14 = generator("sd14", px=512, unet=0.8595, text_encoder=0.1236)
 SDXL = generator("sdxl", unet=2.567, text_encoder=0.8183)
 HUNYUAN = generator("hunyuan", "diffusion_video", None, transformer=13.0, text_encoder=8.1)
@@ -51,6 +52,20 @@ def estimate(model: ModelSpec | None, layout: Layout | None = None, **facts) -> 
     found = estimate_memory(job_from_facts(facts, model), CARD, layout or Layout())
     assert found is not None
     return found
+
+
+@pytest.mark.parametrize(("precision", "left"), [("nf4", 4.0), ("fp16", 4.0), ("int8", 2.0)])
+def test_of_text_encoders_those_of_t5s_kind_alone_keep_projections_wide(precision, left):
+    """24 x 10240 x 4096 parameters of an XXL encoder, whatever its vocabulary; none of a language model."""
+
+    def weights(size: float) -> float:
+        model = generator("one", transformer=2.0, text_encoder=size)
+        return estimate(model, **INFER, weight_precision=precision).breakdown["weights"]
+
+    plain = sizing_constants().weights[precision].body
+    for size, projections in ((T5, 1.00663), (5.68091, 1.00663), (8.721798, 2.14748), (8.779194, 0.0), (24.0, 0.0)):
+        expected = size * plain + projections * (left - plain)
+        assert weights(size) - weights(0.0) == pytest.approx(expected, rel=1e-3)
 
 
 # FLUX.1-dev and SD3 medium at 1024 px on an H100 (Hugging Face blogs), SDXL and video by their makers; GB.

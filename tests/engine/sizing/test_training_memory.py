@@ -430,6 +430,22 @@ def test_experts_are_spread_over_data_ranks_in_a_pipeline_or_where_stated():
     assert sparse(sharded, expert_parallel=8).breakdown["weights"] == sparse(sharded).breakdown["weights"]
 
 
+def test_frozen_experts_are_spread_too_and_megatrons_have_adapters():
+    facts = {"task": "peft_finetuning", "peft_method": "lora", "lora_rank": 8, "lora_targets": "all-linear"}
+    together, spread = sparse(Layout(data=8), **facts), sparse(Layout(data=8), **facts, expert_parallel=8)
+    assert spread.breakdown["weights"] < 0.2 * together.breakdown["weights"]
+    assert spread.breakdown["adapters"] == together.breakdown["adapters"]  # PEFT's adapters are on linear layers.
+    megatron = sparse(Layout(data=8), **facts, training_framework="megatron", expert_parallel=8)
+    on_experts = 8 * 32 * 64 * 3 * (4096 + 2048) / 8  # rank, layers, experts, matrices, both sides, ranks
+    more = (
+        megatron.breakdown["adapters"]
+        - sparse(
+            Layout(data=8), **facts | {"lora_targets": "attention"}, training_framework="megatron", expert_parallel=8
+        ).breakdown["adapters"]
+    )
+    assert more > on_experts * 10 / 1e9
+
+
 def test_experts_of_other_ranks_are_not_gathered_with_a_layer():
     sharded = Layout(data=8, sharding="fsdp")
     together, spread = sparse(sharded), sparse(sharded, expert_parallel=8)
