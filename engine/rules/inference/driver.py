@@ -17,7 +17,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from whichgpu.engine.core import InternalError
+from whichgpu.engine.core import InputError, InternalError, Problem, nearest_words
 
 
 #: Facts of one batch with the two sentinels; also each rule's ``cap``, so that one message reports all its matches.
@@ -54,9 +54,19 @@ def _extension() -> tuple[Any, str | None]:
 
 
 def _switched_off() -> str | None:
-    """The setting that switches durable-rules off, if there is one: ``WHICHGPU_ENGINE=generated``, or its old name."""
+    """The setting that switches durable-rules off, if there is one: ``WHICHGPU_ENGINE=generated``, or its old name.
+
+    Raises:
+        InputError: it names no engine.
+    """
     wanted = os.environ.get("WHICHGPU_ENGINE")
-    return f"WHICHGPU_ENGINE={wanted} is set" if wanted in ("generated", "reference") else None
+    if wanted in (None, "", "durable"):
+        return None
+    if wanted not in ("generated", "reference"):
+        message, known = f"WHICHGPU_ENGINE: there is no engine {wanted!r}", ("durable", "generated")
+        fix = "write generated to do without durable-rules, or unset the variable"
+        raise InputError(Problem("unknown-engine", message, nearest=nearest_words(wanted, known), fix=fix))
+    return f"WHICHGPU_ENGINE={wanted} is set"
 
 
 def engine_status() -> EngineStatus:

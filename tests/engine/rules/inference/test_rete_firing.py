@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from whichgpu.engine.core.errors import InternalError
+from whichgpu.engine.core.errors import InputError, InternalError
 from whichgpu.engine.rules.inference import driver
 from whichgpu.engine.rules.inference.differences import gathering_differences
 from whichgpu.engine.rules.inference.driver import engine_status
@@ -121,6 +121,15 @@ def test_without_durable_the_generated_evaluator_fires(rules, monkeypatch):
         assert fired(Level(rules)) == ("generated", [])
         assert engine_status().engine == "generated"
         assert engine_status().why_not == f"WHICHGPU_ENGINE={name} is set"
+
+
+def test_an_engine_that_does_not_exist_is_refused_with_the_nearest(monkeypatch):
+    for name in ("", "durable"):
+        monkeypatch.setenv("WHICHGPU_ENGINE", name)
+        assert engine_status().why_not is None or "WHICHGPU_ENGINE" not in engine_status().why_not
+    monkeypatch.setenv("WHICHGPU_ENGINE", "generate")
+    with pytest.raises(InputError, match="did you mean generated"):
+        engine_status()
 
 
 def test_status_says_why_durable_is_missing(monkeypatch):
