@@ -51,7 +51,7 @@ class Technique(FrozenModel):
     """Another way to do the same work: a fact's value, and what it asks for or leaves as it is, as a sentence."""
 
     value: bool | int
-    says: str
+    asks_for: str
 
 
 class TradeOffSettings(FrozenModel):
@@ -85,7 +85,7 @@ class Option(Struct, frozen=True):
     fact: str
     values: tuple[Value | None, ...]
     nested: bool = False
-    says: str | None = None  # what it asks for
+    asks_for: str | None = None  # as a sentence
 
 
 def options_of(
@@ -140,7 +140,7 @@ def _techniques(facts: Facts, given: Mapping[str, Value], settings: TradeOffSett
             known = settings.sparse_serving_techniques
     for name, technique in known.items():
         if name not in given and facts.get(name) != technique.value:
-            yield Option("technique", name, (technique.value,), says=technique.says)
+            yield Option("technique", name, (technique.value,), asks_for=technique.asks_for)
 
 
 def _offloads(outcome: Outcome, given: Mapping[str, Value], settings: TradeOffSettings) -> Iterator[Option]:

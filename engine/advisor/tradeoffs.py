@@ -32,7 +32,7 @@ class TradeOff(Struct, frozen=True):
     cost_ratio: float | None
     speed_ratio: float | None
     term_months: int | None = None
-    says: str | None = None  # what it asks for
+    asks_for: str | None = None  # as a sentence
 
     @property
     def clear_by(self) -> float:
@@ -116,7 +116,7 @@ def _openings(
         best = made.judged[0] if made and made.judged else None
         if best is not None and best.ranked.proven:
             plan = best.ranked.plan  # There is nothing to compare it with.
-            found[key] = TradeOff(*key, value, plan, plan.cost.usd_per_hour, None, None, says=option.says)
+            found[key] = TradeOff(*key, value, plan, plan.cost.usd_per_hour, None, None, asks_for=option.asks_for)
     return tuple(found.values())[: settings.most_listed]
 
 
@@ -178,7 +178,7 @@ class _Search:
             unchanged = beside("spot", self.answer, self.answer)
             entry = min((_on_spot(entry), _on_spot(unchanged)), key=lambda each: each.cost_ratio or 1.0)
         wanted = self._wanted(option.kind, entry, objective)
-        return replace(entry, fact=option.fact, value=value, says=option.says) if wanted else None
+        return replace(entry, fact=option.fact, value=value, asks_for=option.asks_for) if wanted else None
 
     def _wanted(self, kind: Kind, entry: TradeOff, objective: Objective) -> bool:
         """Whether somebody could want what an option leads to, for what it gives up."""

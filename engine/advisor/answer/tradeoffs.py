@@ -53,7 +53,7 @@ def trade_off_sentence(entry: TradeOff, outcome: Outcome, vocabulary: Vocabulary
         pace = entry.plan.facts.get("plan.tokens_per_s")
         ratios = [format_value(vocabulary.facts["plan.tokens_per_s"], pace, digits=_DIGITS)] if pace is not None else []
     beside = ", ".join(words for words in ratios if words)
-    says = entry.says or _AFTER.get(entry.kind)
+    says = entry.asks_for or _AFTER.get(entry.kind)
     after = f" {says}" if says and (entry.fact is None or entry.value is not None) else ""
     return f"{_lead(entry, outcome, vocabulary)}: {plan}{price}{', ' if beside else ''}{beside}.{after}"
 
