@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from whichgpu.engine.advisor import Advisor, Outcome, Probed, Workload, choice_on
-from whichgpu.engine.core import Facts, InputError, Value, collection_paused
+from whichgpu.engine.core import InputError, Value, collection_paused
 from whichgpu.engine.explain.fact_changes import FactChange
 from whichgpu.engine.explain.probing import ProbingContext, probing_context
 from whichgpu.engine.interview import Answered
@@ -35,7 +35,6 @@ class WhatIfSearch:
     _context: ProbingContext = field(init=False)
     _of_some: dict[frozenset[str], ProbingContext] = field(default_factory=dict)
     _known: dict[tuple[Hashable, ...], Any] = field(default_factory=dict)
-    _chosen: dict[Hashable, Facts] = field(default_factory=dict)  # by the changes that an answer was made for
 
     def __post_init__(self) -> None:
         """Variations are decided in one context, which keeps what they have in common."""
@@ -58,10 +57,6 @@ class WhatIfSearch:
         """
         found: Answered | None = self._once(("answer", _key(changes)), lambda: self._answer(changes))
         return found
-
-    def facts_of_answer(self, changes: tuple[FactChange, ...]) -> Facts:
-        """The facts of the workload and of its plan behind an ``answer`` that was made; none where no plan was."""
-        return self._chosen.get(_key(changes), {})
 
     def tried(self, changes: tuple[FactChange, ...], unless_rejected: frozenset[str] = frozenset()) -> Probed | None:
         """The choice with these facts changed; None where the workload is then refused or contradicts itself.
@@ -115,8 +110,6 @@ class WhatIfSearch:
             return None
         verdict = self._context.rent_or_buy(found, self.decided_at.date())
         plan = found.chosen.ranked.plan if found.chosen else None
-        if found.chosen is not None:
-            self._chosen[_key(changes)] = {**found.intake.facts, **found.chosen.facts}
         return Answered(plan.gpu.id if plan else None, plan.count if plan else None, verdict)
 
     @probing()

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from whichgpu.engine.core import among, distinct_numbers, known_or
-from whichgpu.engine.plans.layouts import Layouts
 from whichgpu.engine.plans.needs import Choices
 from whichgpu.engine.plans.picks import Picks, grouped, not_beaten, picks_of, why_smallest
 from whichgpu.engine.plans.replica_counts import Replicas, first_tries, most_that_help, needed_replicas, speed_of
@@ -72,21 +71,23 @@ def serving(sizes: PlanSizes, which: Ints, smallest: Ints) -> Picks:
         if goals.stated:
             number[met] = needed_replicas(sizes, further, limits[met], goals, None if first is None else first[met])
     served = _with_load(sizes, replicas, needed, _More(*more), smallest)
-    served = served.take(_whole_groups(sizes, served.picks.layouts))
-    picks = _worth_planning(sizes, served).picks
+    picks = _worth_planning(sizes, _in_whole_groups(sizes, served)).picks
     least = smallest[picks.place]
     unforced = (picks.layouts.gpus == least) & ((picks.layouts.data == 1) | (not sizes.goals.stated))
     return picks._replace(why=np.where(unforced, why_smallest(least), picks.why))
 
 
-def _whole_groups(sizes: PlanSizes, layouts: Layouts) -> Bools:
-    """Which layouts have as many replicas as share the experts, or a multiple of that, where their spread is stated."""
+def _in_whole_groups(sizes: PlanSizes, served: _Served) -> _Served:
+    """Where it is stated over how many GPUs experts are spread, as many replicas as share them, or a multiple.
+
+    A GPU of which so many cannot be had shares them among as many as there are.
+    """
     job = sizes.job
     if not job.expert_parallel or job.shape is None or not job.shape.moe:
-        return np.ones(len(layouts.data), np.bool_)
-    sharers = np.maximum(1, job.expert_parallel // layouts.tensor)
-    whole: Bools = layouts.data % sharers == 0
-    return whole
+        return served
+    place, layouts = served.picks.place, served.picks.layouts
+    whole = layouts.data % np.maximum(1, job.expert_parallel // layouts.tensor) == 0
+    return served.take(whole | ~among(place, place[whole]))
 
 
 def _replicas(sizes: PlanSizes, which: Ints, smallest: Ints) -> Replicas:

@@ -143,3 +143,12 @@ def test_what_is_answered_is_within_the_capacity(size: Any, gpu: str, concurrenc
     asked = {"model_name": "qwen3-30b-a3b", "gpu": gpu, "weight_precision": "bf16", "context_tokens": 4096}
     speed = size(**asked, tensor_parallel=1, data_parallel=8, expert_parallel=8, concurrency=concurrency)["speed"]
     assert speed["tokens_per_s"] <= speed["capacity_tokens_per_s"] * (1 + 1e-9)
+
+
+def test_a_place_for_fewer_gpus_than_share_the_experts_still_has_plans(advisor: Any) -> None:
+    """Four cards are the most that a workstation takes: they share the experts among themselves."""
+    asked = {"task": "inference", "model_name": "qwen3-30b-a3b", "concurrency": 20, "deployment_site": "workstation"}
+    decision = advisor.decide({**asked, "expert_parallel": 8}, decided_at=datetime(2026, 11, 20, tzinfo=UTC))
+    chosen = decision.outcome.chosen.ranked.plan
+    assert chosen.count <= 4
+    assert chosen.facts["plan.tokens_per_s"] > 0
