@@ -120,9 +120,8 @@ def composed_network(name: str) -> Composed | None:
     working = parts.working_copies.value * (built.out << 3) / (1.0 * last**2 if dense else 256.0)
     if layout.startswith("fpn"):
         working = parts.working_pyramid.value / (4.0 if layout == "fpn-coarse" else 1.0)
-    native = _native_px(dense=dense)
     dilated = parts.dilated_gmacs.value if dense else 1.0
-    gmacs = base.gmacs * (native / _native_px(dense=True)) ** 2 * dilated + sum(head.gmacs for head in chosen)
+    gmacs = _at_native_px(base.gmacs, dense=dense) * dilated + sum(head.gmacs for head in chosen)
     return Composed(
         name=name,
         params_b=(base.params_m + sum(head.params_m for head in chosen)) / 1e3,
@@ -135,7 +134,7 @@ def composed_network(name: str) -> Composed | None:
         class_scores=sum(head.per_class for head in chosen),
         dense=dense,
         gmacs=gmacs,
-        native_px=native,
+        native_px=_native_px(dense=dense),
     )
 
 
@@ -143,6 +142,11 @@ def _native_px(*, dense: bool) -> int:
     """The edge of the pictures for which multiply-adds are counted: of classifiers and segmenters, and of detectors."""
     vision = sizing_constants().vision
     return round(vision.native_px.value if dense else vision.detection_px.value)
+
+
+def _at_native_px(gmacs: float, *, dense: bool) -> float:
+    """GMAC of a backbone, counted for a classifier's picture, at the size of the network's own."""
+    return gmacs * (_native_px(dense=dense) / _native_px(dense=True)) ** 2
 
 
 def _heads_of(name: str) -> list[str]:
@@ -194,7 +198,7 @@ def _over_vgg(name: str) -> Composed:
         class_maps=0.0,
         class_scores=0.0,
         dense=False,
-        gmacs=base.gmacs * (_native_px(dense=False) / _native_px(dense=True)) ** 2 + sum(head.gmacs for head in heads),
+        gmacs=_at_native_px(base.gmacs, dense=False) + sum(head.gmacs for head in heads),
         native_px=_native_px(dense=False),
     )
 
@@ -209,8 +213,7 @@ def _over_windows(name: str, windowed: str, heads: list[str]) -> Composed | None
     layout = [] if dense else ["fpn-coarse" if coarse else "fpn"]
     proposals = ["proposals"] if {"box", "rpn"} & set(heads) and not coarse and not dense else []
     chosen = [parts.heads[head] for head in (*heads, *layout, *proposals)]
-    native = 224 if dense else 1033
-    gmacs = base.gmacs * (native / 224) ** 2 + sum(head.gmacs for head in chosen)
+    gmacs = _at_native_px(base.gmacs, dense=dense) + sum(head.gmacs for head in chosen)
     return Composed(
         name=name,
         params_b=(base.params_m + sum(head.params_m for head in chosen)) / 1e3,
@@ -222,7 +225,7 @@ def _over_windows(name: str, windowed: str, heads: list[str]) -> Composed | None
         class_scores=sum(head.per_class for head in chosen),
         dense=dense,
         gmacs=gmacs,
-        native_px=native,
+        native_px=_native_px(dense=dense),
         more_mixed=base.per_pixel_mixed - base.per_pixel,
     )
 
