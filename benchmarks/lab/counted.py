@@ -28,6 +28,11 @@ _HEADS = (
     (modeling_auto.MODEL_FOR_SPEECH_SEQ_2_SEQ_MAPPING_NAMES, transformers.AutoModelForSpeechSeq2Seq),
     (modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES, transformers.AutoModelForSeq2SeqLM),
     (modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, transformers.AutoModelForCausalLM),
+    (
+        modeling_auto.MODEL_FOR_ZERO_SHOT_IMAGE_CLASSIFICATION_MAPPING_NAMES,
+        transformers.AutoModelForZeroShotImageClassification,
+    ),
+    (modeling_auto.MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES, transformers.AutoModelForImageClassification),
 )
 #: Keys of a configuration that say nothing of dimensions.
 _IDLE = frozenset(
@@ -74,12 +79,14 @@ def counted(config: Any) -> float | None:
 
 
 def default_row(kind: str) -> dict[str, Any] | None:
-    """The configuration that a class of language models makes by itself, with its size."""
+    """The configuration that a class makes by itself, with the size of its model."""
     if not any(kind in names for names, _ in _HEADS):
         return None
     try:
         config = CONFIG_MAPPING[kind]()
         fields = _fields(config.to_dict())
+        if kind in modeling_auto.MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES:  # Their last layer is as wide.
+            fields["id2label"] = config.id2label
         json.dumps(fields)
     except Exception as refused:  # noqa: BLE001  # As in counted.
         print(f"{kind}: {type(refused).__name__}: {str(refused)[:80]}")

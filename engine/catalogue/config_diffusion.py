@@ -196,7 +196,21 @@ def vae_parameters(reader: ConfigReader) -> int | None:
     if reader.word("_class_name") != "AutoencoderKL" or not widths:
         return None
     layers, latent = reader.maybe("layers_per_block") or 1, reader.maybe("latent_channels") or 4
-    last, pixels = widths[-1], reader.maybe("in_channels") or 3
+    plain = reader.flag("use_quant_conv", default=True)
+    quantised = _linear(2 * latent, 2 * latent) + _linear(latent, latent) if plain else 0
+    return autoencoder_parameters(widths, layers, latent, reader.maybe("in_channels") or 3) + quantised
+
+
+def autoencoder_parameters(widths: list[int], layers: int, latent: int, pixels: int) -> int:
+    """Parameters of an encoder and a decoder of residual convolutions, with attention at the narrowest place.
+
+    Args:
+        widths: channels of each level.
+        layers: residual blocks of each level of the encoder; the decoder has one more.
+        latent: channels of what lies between them; the encoder gives a mean and a spread of each.
+        pixels: channels of a picture.
+    """
+    last = widths[-1]
     middle = 2 * _resnet(last, last) + 2 * last + 4 * _linear(last, last)
     resized = sum(9 * width * width + width for width in widths[:-1])
     encoder = 9 * pixels * widths[0] + widths[0] + middle + resized + 2 * last + 18 * last * latent + 2 * latent
@@ -210,8 +224,7 @@ def vae_parameters(reader: ConfigReader) -> int | None:
         decoder += _resnet(before, width) + layers * _resnet(width, width)
         decoder += 9 * width * width + width if place < len(widths) - 1 else 0
         before = width
-    plain = reader.flag("use_quant_conv", default=True)
-    return encoder + decoder + (_linear(2 * latent, 2 * latent) + _linear(latent, latent) if plain else 0)
+    return encoder + decoder
 
 
 def clip_text_parameters(reader: ConfigReader) -> int:

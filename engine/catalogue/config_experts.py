@@ -15,6 +15,10 @@ ONE_TABLE = frozenset(
 )
 
 
+#: How many experts a token passes where no key says so: their classes choose no other number.
+CHOSEN = {"switch_transformers": 1, "nllb-moe": 2}
+
+
 def experts_of(reader: ConfigReader, layers: int | None) -> Moe | None:
     """The experts of a model of so many layers; None where it has none."""
     inner = reader.nested("ffn_config")
@@ -36,8 +40,12 @@ def experts_of(reader: ConfigReader, layers: int | None) -> Moe | None:
     stated = reader.maybe("moe_intermediate_size", "expert_ffn_hidden_size", "moe_ffn_hidden_size")
     width = stated or reader.first("moe_intermediate_size") or inner.maybe("ffn_hidden_size")
     width = width or reader.maybe("intermediate_size")
+    per_token = per_token or CHOSEN.get(reader.word("model_type"))
     if per_token is None:
         reader.required("num_experts_per_tok")
+    idle = reader.maybe("zero_expert_num")  # LongCat: experts that do nothing are among those chosen.
+    if per_token and idle:
+        per_token = max(1, round(per_token * experts / (experts + idle)))
     dense, every = _dense_layers(reader, layers)
     return Moe(
         experts=experts,
@@ -76,5 +84,7 @@ def _dense_layers(reader: ConfigReader, layers: int | None) -> tuple[int, int]:
     if layers and (listed or split):
         return layers - len(listed or split), 1
     first = reader.maybe("first_k_dense_replace", "moe_layer_start_index", "num_dense_layers") or 0
-    first = first or len(reader.numbers("mlp_only_layers"))
+    first = first or reader.first("moe_layer_start_index") or len(reader.numbers("mlp_only_layers"))
+    if reader.word("model_type") == "longcat_flash":  # Beside the first of the two halves of each layer.
+        return 0, 2
     return first, reader.maybe("interleave_moe_layer_step", "decoder_sparse_step", "expert_layer_period") or 1

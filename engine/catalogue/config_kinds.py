@@ -10,28 +10,48 @@ FALCONS = frozenset(("RefinedWeb", "RefinedWebModel", "falcon"))
 BERTS = frozenset(("bert", "camembert", "distilbert", "mpnet", "roberta", "xlm-roberta"))
 GPTS = frozenset(("bloom", "gpt2", "gpt_bigcode", "opt", "starcoder2"))
 UNTIED = frozenset(("codegen", "electra", "gpt_neox", "gptj", "phi", "phi-msft"))
-GEMMAS = frozenset(("gemma", "gemma2", "gemma3", "gemma3_text", "gemma3n_text", "gemma4_text"))
-NO_GATE = frozenset(("apertus", "arcee", "gpt_neo", "mbart", "mpt", "nemotron", "nemotron_h", "nomic_bert", "whisper"))
+GEMMAS = frozenset(("gemma", "gemma2", "gemma3", "gemma3_text", "gemma3n_text", "gemma4_text", "recurrent_gemma"))
+NO_GATE = frozenset(
+    (
+        *("apertus", "arcee", "biogpt", "ctrl", "gpt_neo", "gpt_neox_japanese", "kosmos_2_text_model", "mbart", "mpt"),
+        *("nemotron", "nemotron_h", "nomic_bert", "openai-gpt", "whisper", "xglm"),
+    )
+)
 
 #: Activations that come with two matrices: squared ReLU and xIELU were made to do without a gate.
 WITHOUT_GATE = frozenset(("relu2", "xielu"))
+GATED = frozenset(("bitnet", "t5gemma"))
+#: Their configurations state the width of gate and value together.
+STATES_BOTH_GATES = frozenset(("qwen", "recurrent_gemma"))
 NOT_GATED = FALCONS | BERTS | GPTS | UNTIED | NO_GATE
 ALL_BIAS = BERTS | GPTS | UNTIED | {"gpt_oss"}
 QKV_BIAS = frozenset(
-    ("qwen", "qwen2", "qwen2_moe", "qwen2_vl", "qwen2_5_vl", "glm", "glm4_moe", "chatglm", "llava_qwen")
+    (
+        *("chatglm", "glm", "glm4_moe", "llava_qwen", "qwen", "qwen2", "qwen2_moe", "qwen2_vl"),
+        *("qwen2_5_omni_text", "qwen2_5_vl"),
+    )
+)
+LEARNED_POSITIONS = {"gpt2": 0, "gpt_bigcode": 0, "opt": 2, "mpnet": 0, "electra": 2}
+LEARNED_POSITIONS |= {"bart": 2, "bigbird_pegasus": 0, "biogpt": 2, "blenderbot": 0, "blenderbot-small": 0, "led": 0}
+LEARNED_POSITIONS |= {"mbart": 2, "mvp": 2, "openai-gpt": 0, "plbart": 2}
+#: Their table of positions, and the kinds of segments beside it.
+LEARNED_POSITIONS |= {"bert": 2, "roberta": 1, "xlm-roberta": 1, "camembert": 1, "distilbert": 0}
+ENCODERS = BERTS | {"electra", "nomic_bert", "modernbert"}
+ENCODER_DECODERS = frozenset(
+    (
+        *("bart", "bigbird_pegasus", "blenderbot", "blenderbot-small", "led", "m2m_100", "marian", "mbart", "mt5"),
+        *("mvp", "nllb-moe", "pegasus", "pegasus_x", "plbart", "switch_transformers", "t5", "t5gemma", "umt5"),
+    )
 )
 TIED = (
     FALCONS
     | BERTS
     | GPTS
     | GEMMAS
-    | {"cohere", "cohere2", "lfm2", "lfm2_moe", "mamba", "mamba2", "minicpm", "mpt", "t5"}
+    | ENCODER_DECODERS
+    | {"biogpt", "ctrl", "kosmos_2_text_model", "openai-gpt", "xglm"}
+    | {"cohere", "cohere2", "lfm2", "lfm2_moe", "mamba", "mamba2", "minicpm", "mpt"}
 )
-LEARNED_POSITIONS = {"gpt2": 0, "gpt_bigcode": 0, "opt": 2, "mpnet": 0, "electra": 2}
-#: Their table of positions, and the kinds of segments beside it.
-LEARNED_POSITIONS |= {"bert": 2, "roberta": 1, "xlm-roberta": 1, "camembert": 1, "distilbert": 0}
-ENCODERS = BERTS | {"electra", "nomic_bert", "modernbert"}
-ENCODER_DECODERS = frozenset(("t5", "mt5", "umt5", "bart", "mbart", "pegasus"))
 #: Query and keys are normalised (q_norm, k_norm in the modules of transformers 5.24); configurations rarely say so.
 QK_NORMS = frozenset(
     (
@@ -52,7 +72,7 @@ PLAIN_LOSSES = FALCONS | {
 DROPS_OUT = frozenset(("gpt2", "gpt_bigcode"))
 OWN_PLAIN_LOSSES = frozenset(("qwen",))
 #: Gate and up are one matrix (gate_up_proj in the modules of transformers 5.24, dense_h_to_4h in ChatGLM's).
-FUSED_GATES = frozenset(("chatglm", "glm", "glm4", "phi3", "phi3_v", "phi4mm"))
+FUSED_GATES = frozenset(("chatglm", "glm", "glm4", "phi3", "phi3_v", "phi4_multimodal", "phi4mm"))
 #: Answers pass through a hyperbolic tangent unless their configuration says otherwise.
 CAPS_LOGITS = frozenset(("gemma2", "gemma3n", "gemma3n_text", "recurrent_gemma", "t5gemma", "vaultgemma"))
 NO_MLP = ATTENTION_FREE | {"nemotron-nas"}
@@ -60,8 +80,31 @@ NO_MLP = ATTENTION_FREE | {"nemotron-nas"}
 KNOWN = (
     frozenset(
         (
-            *("arcee", "baichuan", "bailing_moe", "chatglm", "cohere", "cohere2", "dbrx", "deepseek"),
+            *(
+                "arcee",
+                "baichuan",
+                "bailing_moe",
+                "bamba",
+                "bitnet",
+                "chatglm",
+                "cohere",
+                "cohere2",
+                "dbrx",
+                "deepseek",
+            ),
             *("deepseek_v2", "deepseek_v3", "deepseek_v32", "dots1", "ernie4_5", "ernie4_5_moe", "exaone4"),
+            *("aria_text", "cwm", "deepseek_v4", "diffllama", "exaone", "exaone_moe", "flex_olmo", "glm4_moe_lite"),
+            *("glm4v_moe_text", "glm4v_text", "granitemoeshared", "helium", "hyperclovax", "minicpm3"),
+            *("mistral4", "nanochat", "paddleocr_vl_text", "persimmon", "qwen3_omni_moe_text", "vaultgemma"),
+            *(
+                "ernie4_5_moe_vl",
+                "ernie4_5_vl_moe_text",
+                "glm_ocr_text",
+                "kosmos_2_text_model",
+                "longcat_flash",
+                "phi4_multimodal",
+            ),
+            *("qwen2_5_omni_text", "rwkv", "voxtral_realtime_text", "zamba", "zamba2"),
             *("exaone4_5_text", "falcon_h1", "falcon_mamba", "glm", "glm4", "glm4_moe", "glm_moe_dsa", "gpt_neo"),
             *("gpt_oss", "granite", "granitemoe", "granitemoehybrid", "hunyuan_v1_dense", "hunyuan_v1_moe"),
             *("internlm", "internlm2", "internlm3", "jamba", "kimi_k2", "kimi_linear", "lfm2", "lfm2_moe"),
@@ -84,12 +127,43 @@ KNOWN = (
 #: others are read as plain ones, and said to be.
 KNOWN_WHOLES = frozenset(
     (
-        *("cohere2_vision", "deepseek_vl", "exaone4_5", "gemma3", "gemma4", "gemma4_unified", "glm46v"),
+        *(
+            "blip-2",
+            "ernie4_5_moe_vl",
+            "ernie4_5_vl_moe",
+            "florence2",
+            "glm_ocr",
+            "got_ocr2",
+            "granite_speech",
+            "instructblip",
+        ),
+        *("instructblipvideo", "janus", "kosmos-2", "phi4_multimodal", "qwen2_5_omni_thinker", "video_llava"),
+        *(
+            "audioflamingo3",
+            "fuyu",
+            "gemma3n",
+            "glmga",
+            "granite_speech_plus",
+            "hyperclovax_vision_v2",
+            "pp_chart2table",
+        ),
+        *(
+            "video_llama_3",
+            "voxtral_realtime",
+            "cohere2_vision",
+            "deepseek_vl",
+            "exaone4_5",
+            "gemma3",
+            "gemma4",
+            "gemma4_unified",
+            "glm46v",
+        ),
         *("glm4v", "glm4v_moe", "glmasr", "idefics3", "internvl", "kimi_k25", "kimi_k3", "lfm2_vl", "llama4"),
         *("llava", "llava_next", "llava_next_video", "llava_onevision", "minicpmv4_6", "minicpmv4_7"),
         *("minimax_m3_vl", "ministral3", "mistral3", "mistral_large4", "mllama", "ovis2", "paddleocr_vl"),
         *("paligemma", "phi3_v", "phi4mm", "pixtral", "qwen2_5_vl", "qwen2_audio", "qwen2_vl", "qwen3_5"),
         *("qwen3_5_moe", "qwen3_asr", "qwen3_omni_moe_thinker", "qwen3_vl", "qwen3_vl_moe", "shieldgemma2"),
+        "t5gemma",
         *("smolvlm", "step3p7", "vipllava", "voxtral"),
         # Counted by published sizes (model_configs.jsonl): transformers has no class for them.
         *("chatglm", "cogvlm", "idefics2", "internvl_chat", "llava_llama", "llava_mistral", "llava_qwen", "minicpmv"),

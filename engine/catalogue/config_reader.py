@@ -154,7 +154,7 @@ def layer_kinds(reader: ConfigReader, kind: str, layers: int | None) -> LayerKin
     window = reader.maybe("sliding_window", "attention_window_size")
     if not reader.flag("use_sliding_window", default=True):
         window = None
-    listed = reader.words("layer_types")
+    listed = reader.words("layer_types") or _repeated(reader, layers)
     if listed:
         return _from_list(listed, window or reader.maybe("attention_chunk_size"))
     hybrid = _hybrid(reader, kind, layers)
@@ -173,7 +173,7 @@ def layer_kinds(reader: ConfigReader, kind: str, layers: int | None) -> LayerKin
 
 
 #: Every layer is a state space.
-ATTENTION_FREE = frozenset(("falcon_mamba", "mamba", "mamba2"))
+ATTENTION_FREE = frozenset(("falcon_mamba", "mamba", "mamba2", "rwkv"))
 
 
 def _hybrid(reader: ConfigReader, kind: str, layers: int | None) -> LayerKinds | None:
@@ -183,13 +183,26 @@ def _hybrid(reader: ConfigReader, kind: str, layers: int | None) -> LayerKinds |
         return LayerKinds(None, blocks.count("*"), None, blocks.count("M"), unclear=True)
     if not layers:
         return None
+    if kind in {"zamba", "zamba2"}:
+        hybrids = len(reader.numbers("hybrid_layer_ids")) or reader.words("layers_block_type").count("hybrid")
+        return LayerKinds(None, hybrids, None, layers - hybrids)
     flags = reader.numbers("attn_type_list")  # MiniMax-01: one for each layer with full attention.
     listed = reader.nested("linear_attn_config").numbers("full_attn_layers")
     every = reader.maybe("full_attention_interval", "attn_layer_period")
+    listed = listed or reader.numbers("attn_layer_indices")  # Bamba
     full = sum(flags) if flags else len(listed) if listed else layers // every if every else None
-    if kind in ATTENTION_FREE:
+    if kind in ATTENTION_FREE or (kind == "bamba" and full is None):
         full = 0
     return None if full is None else LayerKinds(None, full, None, layers - full)
+
+
+def _repeated(reader: ConfigReader, layers: int | None) -> list[str]:
+    """RecurrentGemma: kinds of blocks that repeat; attention is within a window."""
+    blocks = reader.words("block_types") or reader.words("_block_types")
+    if not blocks or not layers:
+        return []
+    kinds = {"attention": "sliding_attention"}
+    return [kinds.get(blocks[number % len(blocks)], blocks[number % len(blocks)]) for number in range(layers)]
 
 
 def _from_list(listed: list[str], window: int | None) -> LayerKinds:

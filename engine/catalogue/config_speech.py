@@ -11,7 +11,7 @@ WAVES = frozenset(("wav2vec2", "hubert", "wavlm", "wav2vec2-bert", "unispeech-sa
 
 
 def speech_spec(reader: ConfigReader, identity: str) -> ModelSpec:
-    """A Whisper or a wav2vec2; parameters from the shapes of their layers."""
+    """A Whisper, a Moonshine or a wav2vec2; parameters from the shapes of their layers."""
     encoder_only = reader.word("model_type") in WAVES
     width = reader.count("d_model", "hidden_size")
     layers = reader.count("encoder_layers", "encoder_num_hidden_layers", "num_hidden_layers")
@@ -24,10 +24,13 @@ def speech_spec(reader: ConfigReader, identity: str) -> ModelSpec:
         raise AssertionError(identity)
     decoder_inner = reader.maybe("decoder_ffn_dim") or inner
     block = 4 * width * width + 4 * width + 2 * width * inner + inner + width + 4 * width
-    decoder_block = 8 * width * width + 2 * width * decoder_inner + decoder_inner + width + 14 * width
+    rotated = reader.word("model_type") == "moonshine"  # It reads the wave itself; its decoder has gates.
+    decoder_block = 8 * width * width + (3 if rotated else 2) * width * decoder_inner + decoder_inner + 15 * width
     total = layers * block + decoders * decoder_block
     if encoder_only:
         total += _wave_front(reader, width) + vocab * width
+    elif rotated:
+        total += width * (127 + 2 * 7 * width + 2 * 3 * width) + vocab * width
     else:
         total += 3 * width * ((reader.maybe("num_mel_bins") or 80) + width)
         total += (reader.maybe("max_source_positions") or 1500) * width

@@ -13,6 +13,7 @@ from whichgpu.engine.catalogue.config_kinds import (
     ENCODERS,
     FALCONS,
     FUSED_GATES,
+    GATED,
     JOINS_CACHES,
     JOINS_LAYERS,
     KNOWN,
@@ -24,6 +25,7 @@ from whichgpu.engine.catalogue.config_kinds import (
     PLAIN_LOSSES,
     QK_NORMS,
     QKV_BIAS,
+    STATES_BOTH_GATES,
     TIED,
     WITHOUT_GATE,
 )
@@ -35,7 +37,10 @@ from whichgpu.engine.catalogue.model import Mla, ModelKind, ModelSpec
 
 
 #: The last two are of BART and its like, whose encoder and decoder each have their own.
-HEADS = ("num_attention_heads", "n_heads", "n_head", "num_heads", "encoder_attention_heads", "decoder_attention_heads")
+HEADS = (
+    *("num_attention_heads", "n_heads", "n_head", "num_heads", "attention_heads"),
+    *("encoder_attention_heads", "decoder_attention_heads"),
+)
 
 
 def text_spec(reader: ConfigReader, identity: str, outer: ConfigReader) -> ModelSpec:
@@ -85,10 +90,12 @@ def _series(reader: ConfigReader) -> str:
 
 def _spec(reader: ConfigReader, identity: str, *, multimodal: bool) -> ModelSpec:
     kind = _series(reader)
-    layers = reader.maybe("num_hidden_layers", "n_layers", "n_layer", "num_layers", "num_decoder_layers")
+    layers = reader.maybe("num_hidden_layers", "n_layers", "n_layer", "num_layers", "num_decoder_layers", "layers")
     layers = layers or reader.maybe("encoder_layers", "decoder_layers")
+    if layers and kind == "longcat_flash":  # Each of its layers has two attentions and two feed-forward parts.
+        layers *= 2
     layers = layers or len(reader.blocks()) or reader.count("num_hidden_layers", "n_layers", "n_layer")
-    hidden = reader.count("hidden_size", "d_model", "n_embd", "dim")
+    hidden = reader.count("hidden_size", "d_model", "n_embd", "dim", "embed_dim")
     heads = None if kind in ATTENTION_FREE else reader.count(*HEADS)
     vocab = reader.count("vocab_size", "padded_vocab_size", "n_vocab")
     mla = _mla(reader)
@@ -180,7 +187,7 @@ def _kv_heads(reader: ConfigReader, kind: str, heads: int | None) -> int | None:
 
 
 def _head_dim(reader: ConfigReader, hidden: int | None, heads: int | None, *, has_mla: bool) -> int | None:
-    stated = reader.maybe("head_dim", "kv_channels", "attention_head_dim", "d_kv")
+    stated = reader.maybe("head_dim", "attention_head_dim", "kv_channels", "d_kv")
     if has_mla:
         return None
     return stated or (hidden // heads if hidden and heads else None)
@@ -188,14 +195,23 @@ def _head_dim(reader: ConfigReader, hidden: int | None, heads: int | None, *, ha
 
 def _intermediate(reader: ConfigReader, kind: str, hidden: int | None) -> int | None:
     stated = reader.maybe("intermediate_size_mlp", "dense_intermediate_size")  # Beside the experts' intermediate_size.
-    keys = ("intermediate_size", "ffn_hidden_size", "n_inner", "d_ff", "ffn_dim", "ffn_hidden_dim", "block_ff_dim")
+    keys = (
+        "intermediate_size",
+        "ffn_hidden_size",
+        "n_inner",
+        "d_ff",
+        "ffn_dim",
+        "dff",
+        "ffn_hidden_dim",
+        "block_ff_dim",
+    )
     stated = stated or reader.maybe(*keys, "encoder_ffn_dim", "decoder_ffn_dim")
+    stated = stated or reader.first("intermediate_size")  # Gemma 3n: one for each layer
     if stated is not None:
         if reader.flag("block_auto_adjust_ff_dim", default=False):  # LFM2: two thirds of it, in whole blocks.
             block = reader.maybe("block_multiple_of") or 256
             stated = -(-(2 * stated // 3) // block) * block
-        # Qwen 1 states the width of both gates together.
-        return stated // 2 if kind == "qwen" else stated
+        return stated // 2 if kind in STATES_BOTH_GATES else stated
     nested = reader.nested("ffn_config").maybe("ffn_hidden_size")
     if nested is not None:
         return nested
@@ -211,6 +227,8 @@ def _gated(reader: ConfigReader, kind: str) -> bool:
     projection = reader.word("feed_forward_proj")
     if projection:
         return projection.startswith("gated")
+    if kind in GATED:
+        return True
     if reader.word("hidden_act") in WITHOUT_GATE:
         return False
     return kind not in NOT_GATED and kind not in ENCODER_DECODERS
@@ -220,6 +238,10 @@ def _learned_positions(reader: ConfigReader, kind: str) -> int | None:
     if kind not in LEARNED_POSITIONS:
         return None
     rows = reader.maybe("max_position_embeddings", "n_positions", "n_ctx")
+    if kind in ENCODER_DECODERS:  # Encoder and decoder have a table each.
+        halves = ("max_encoder_position_embeddings", "max_decoder_position_embeddings")
+        tables = [reader.maybe(key) or rows or 0 for key in halves]
+        return sum(tables) + 2 * LEARNED_POSITIONS[kind] or None
     return rows + LEARNED_POSITIONS[kind] if rows else None
 
 

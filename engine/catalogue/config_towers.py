@@ -1,4 +1,4 @@
-"""Parameters of encoders of pictures and sound beside a language model, and of what leads from them into it.
+"""Parameters of encoders of pictures beside a language model, and of what leads from them into it.
 
 Every formula is the shapes of the matrices as the classes of transformers, or a model's own code, make them; biases and
 norms of less than a thousandth of a layer are left out.
@@ -6,7 +6,9 @@ norms of less than a thousandth of a layer are left out.
 
 from __future__ import annotations
 
+from whichgpu.engine.catalogue.config_projectors import lead_parameters
 from whichgpu.engine.catalogue.config_reader import ConfigReader
+from whichgpu.engine.catalogue.config_sound import SOUND_KEYS, sound_parameters
 
 
 #: Encoders that a configuration names instead of describing them: parameters, and width of what comes out. CLIP ViT-L,
@@ -15,13 +17,14 @@ _NAMED_TOWERS = {
     "clip-vit-large-patch14-336": (303_507_456, 1024),
     "clip-vit-large-patch14": (303_179_776, 1024),
     "siglip-so400m-patch14-384": (412_987_248, 1152),
+    "mobilenetv5_300m_enc": (300_000_000, 2048),  # Gemma 3n's, of the size that its name says
 }
 _TOWER_KEYS = ("mm_vision_tower", "vision_tower", "mm_tower")
 
 
 def has_towers(reader: ConfigReader) -> bool:
     """Whether a configuration describes or names encoders of pictures or sound."""
-    described = ("vision_config", "visual", "audio_config", "sound_config", "img_processor", "vision_tower_config")
+    described = ("vision_config", "visual", "img_processor", "vision_tower_config", "projector_config", *SOUND_KEYS)
     return any(reader.nested(key).content for key in described) or _tower_named(reader) is not None
 
 
@@ -35,11 +38,7 @@ def tower_parameters(reader: ConfigReader, hidden: int) -> int:
     else:
         if reader.nested("img_processor").word("name") == "clip_vision_model":  # Phi-3 names CLIP ViT-L at 336 pixels.
             total += 303_507_456 + 4 * 1024 * hidden + hidden * hidden
-    for key in ("audio_config", "sound_config"):
-        if reader.nested(key).content:
-            total += _audio(reader.nested(key), hidden)
-            break
-    return total
+    return total + sound_parameters(reader, hidden)
 
 
 def _tower_named(reader: ConfigReader) -> str | None:
@@ -59,14 +58,19 @@ def _named(reader: ConfigReader, hidden: int) -> int:
     return parameters + width * hidden + (depth - 1) * hidden * hidden
 
 
+#: Tower and projector are made twice: for pictures, and for clips.
+_TWICE = frozenset(("video_llava",))
 _GLM_TOWERS = ("glm4v", "glm46v", "glm_ocr", "glmga")
 
 
 def _vision(outer: ConfigReader, tower: ConfigReader, hidden: int) -> int:
     width = tower.maybe("hidden_size", "embed_dim", "width", "vt_hidden_size")
-    layers = tower.maybe("depth", "num_hidden_layers", "layers", "vt_num_hidden_layers")
-    if not width or not layers:
-        return 0
+    layers = tower.maybe("num_hidden_layers", "depth", "layers", "vt_num_hidden_layers")
+    named = _NAMED_TOWERS.get(tower.word("architecture"))
+    if named is not None:
+        return named[0] + named[1] * hidden
+    if tower.numbers("depths") or not width or not layers:
+        return _davit(tower)
     if (
         tower.maybe("embed_dim")
         and tower.word("model_type") in {"qwen2_vl", "qwen2_vl_vision", ""}
@@ -77,13 +81,15 @@ def _vision(outer: ConfigReader, tower: ConfigReader, hidden: int) -> int:
     inner = tower.maybe("intermediate_size", "vt_intermediate_size")
     inner = inner or int(width * (ratio if isinstance(ratio, int | float) else 4))
     merged = inner  # GLM-4V: the width of what joins places; the blocks' own is that of what comes out.
-    if tower.word("model_type").startswith(_GLM_TOWERS):
+    if tower.word("model_type").startswith("glm_ocr"):
+        merged = 3 * (tower.maybe("out_hidden_size") or inner)
+    elif tower.word("model_type").startswith(_GLM_TOWERS):
         inner = tower.maybe("out_hidden_size") or inner
     patch = tower.maybe("patch_size") or 14
     kind = tower.word("model_type")
     gated = (
-        kind in {"pixtral", "qwen2_5_vl", "exaone4_5_vision", "gemma4_vision"}
-        or kind.startswith(_GLM_TOWERS)
+        kind in {"pixtral", "exaone4_5_vision", "gemma4_vision"}
+        or kind.startswith((*_GLM_TOWERS, "qwen2_5_"))
         or ("fullatt_block_indexes" in tower.content and not kind)
     )
     inner_attention = tower.maybe("qkv_hidden_size") or (tower.maybe("head_dim") or 0) * (
@@ -97,7 +103,7 @@ def _vision(outer: ConfigReader, tower: ConfigReader, hidden: int) -> int:
     )
     places = tower.maybe("num_position_embeddings")
     image = tower.maybe("image_size")
-    if places is None and image and kind not in {"pixtral", "qwen2_vl", "qwen2_5_vl"}:
+    if places is None and image and kind not in {"pixtral", "qwen2_vl"} and not kind.startswith("qwen2_5_"):
         places = (image // patch) ** 2
     frames = tower.maybe("temporal_patch_size") or 1
     embeddings = 3 * patch * patch * frames * width + (places or 0) * width
@@ -105,61 +111,17 @@ def _vision(outer: ConfigReader, tower: ConfigReader, hidden: int) -> int:
         out = tower.maybe("out_hidden_size") or hidden
         merge = tower.maybe("spatial_merge_size") or 2
         return blocks + embeddings + merge * merge * width * out + out * out + 3 * out * merged
-    lead = _resampler(outer, tower, width, hidden)
-    return blocks + embeddings + (_projector(outer, tower, width, hidden) if lead is None else lead)
+    towers = (2 if outer.word("model_type") in _TWICE else 1) * (blocks + embeddings)
+    return towers + lead_parameters(outer, tower, width, hidden)
 
 
-def _projector(outer: ConfigReader, tower: ConfigReader, width: int, hidden: int) -> int:
-    """From the encoder's width to the language model's."""
-    kind = outer.word("model_type")
-    merge = tower.maybe("spatial_merge_size", "merge_size") or outer.maybe("spatial_merge_size") or 1
-    merged = width * merge * merge
-    if kind in {"mistral3", "ministral3"}:
-        return merged * width + hidden * (width + hidden)
-    if kind.startswith("gemma"):
-        return width * hidden
-    if kind.startswith("step3"):  # Two convolutions of three places, each to half the side and twice the width.
-        return 9 * (2 + 8) * width * width + 4 * width * hidden
-    if kind in {"mllama", "internvl", "internvl_chat"}:
-        twice = kind != "mllama"
-        return (tower.maybe("vision_output_dim") or (4 if twice else 1) * width) * hidden + twice * hidden * hidden
-    if merge > 1:
-        deep = tower.content.get("deepstack_visual_indexes")
-        times = 1 + (len(deep) if isinstance(deep, list) else 0)
-        return times * (merged * merged + merged * (tower.maybe("out_hidden_size") or hidden))
-    return width * hidden + hidden * hidden
+def _davit(tower: ConfigReader) -> int:
+    """Florence-2's DaViT: blocks that attend over places and over channels, a convolution before each; 0 for none.
 
-
-def _resampler(outer: ConfigReader, tower: ConfigReader, width: int, hidden: int) -> int | None:
-    """What turns places into few queries by attention, or a gated part behind a convolution; None for plain projectors.
-
-    Qwen-VL and MiniCPM-V attend once (a key-value projection, attention, a last projection), Idefics2 in a perceiver of
-    several layers behind a gated part. CogVLM and GLM-4V join four places by a convolution, then pass a gated part.
+    Source: Ding et al. 2022, "DaViT"; the class Florence2VisionBackbone.
     """
-    out = tower.maybe("output_dim") or hidden
-    if outer.maybe("query_num") or (tower.maybe("output_dim") and tower.maybe("layers")):
-        return width * out + 5 * out * out
-    perceiver = outer.nested("perceiver_config")
-    if perceiver.content:
-        wide = outer.nested("text_config").maybe("intermediate_size") or 4 * hidden
-        heads, dim = perceiver.maybe("resampler_n_heads") or 16, perceiver.maybe("resampler_head_dim") or 96
-        shared = perceiver.maybe("num_key_value_heads") or heads
-        layer = 2 * hidden * dim * (heads + shared) + 3 * 4 * hidden * hidden
-        return width * 2 * wide + wide * hidden + (perceiver.maybe("resampler_depth") or 3) * layer
-    if tower.maybe("num_positions") and not tower.word("model_type"):
-        gated = outer.maybe("ffn_hidden_size", "intermediate_size") or 4 * hidden
-        return 4 * width * hidden + hidden * hidden + 3 * hidden * gated
-    return None
-
-
-def _audio(tower: ConfigReader, hidden: int) -> int:
-    """An encoder built like Whisper's, and a projection of two layers."""
-    width = tower.maybe("d_model", "hidden_size")
-    layers = tower.maybe("encoder_layers", "num_hidden_layers")
-    if not width or not layers:
-        return 0
-    inner = tower.maybe("encoder_ffn_dim", "intermediate_size") or 4 * width
-    mels, places = tower.maybe("num_mel_bins") or 128, tower.maybe("max_source_positions") or 1500
-    convolutions = 3 * width * (mels + width) + places * width
-    lead = inner * hidden if tower.word("model_type") == "voxtral_encoder" else width * hidden
-    return convolutions + layers * (4 * width * width + 2 * width * inner + 9 * width) + lead + hidden * hidden
+    depths, widths = tower.numbers("depths"), tower.numbers("embed_dim") or tower.numbers("dim_embed")
+    sizes, before = tower.numbers("patch_size"), [3, *widths[:-1]]
+    blocks = sum(depth * (24 * width * width + 60 * width) for depth, width in zip(depths, widths, strict=False))
+    joins = sum(a * b * size * size for a, b, size in zip(before, widths, sizes, strict=False))
+    return blocks + joins + (widths[-1] * (tower.maybe("projection_dim") or widths[-1]) if widths else 0)

@@ -14,6 +14,7 @@ from whichgpu.engine.catalogue.config_pipeline import pipeline_spec
 from whichgpu.engine.catalogue.config_reader import ConfigReader
 from whichgpu.engine.catalogue.config_speech import WAVES, WHISPERS, speech_spec
 from whichgpu.engine.catalogue.config_text import text_spec
+from whichgpu.engine.catalogue.config_vision import VISION, vision_spec
 from whichgpu.engine.catalogue.model import ModelSpec
 from whichgpu.engine.core import InputError, Place, Problem, unreadable
 
@@ -31,7 +32,9 @@ _LEFT_OUT: dict[str, Mapping[str, Any]] = {
     "llama": {**_SEVENS, "intermediate_size": 11008, "vocab_size": 32000},
     "mistral": {**_SEVENS, "intermediate_size": 14336, "vocab_size": 32000, "num_key_value_heads": 8},
 }
-_NO_LANGUAGE_MODEL = frozenset(("vit", "clip", "resnet", "swin", "detr", "unet", "convnext", "segformer"))
+_NO_LANGUAGE_MODEL = frozenset(("detr", "segformer", "unet"))
+#: Only networks of pictures have these beside no words.
+_PICTURES = frozenset(("depths", "image_size", "num_channels"))
 _INDEXES = ("model.safetensors.index.json", "diffusion_pytorch_model.safetensors.index.json")
 
 
@@ -80,11 +83,17 @@ def _spec(name: str, content: Mapping[str, Any], text: str) -> ModelSpec:
     outer = ConfigReader(content, name, text)
     if kind in WHISPERS | WAVES:
         return speech_spec(outer, _identity(content, name))
+    if kind in VISION:
+        return vision_spec(outer, _identity(content, name))
     if "_class_name" in content:
         message = f"{name} describes one part of a pipeline, a {content['_class_name']}"
         raise InputError(Problem("part-of-a-pipeline", message, fix="name the folder with its model_index.json"))
-    if kind in _NO_LANGUAGE_MODEL:
-        raise InputError(Problem("not-a-language-model", f"{name} describes a {kind} model, not a language model"))
+    if kind in _NO_LANGUAGE_MODEL or (_PICTURES & content.keys() and not _names_words(content)):
+        message = f"{name} describes a network of pictures ({kind}), which is not read from its configuration"
+        fix = "name a model of the catalogue (`whichgpu models`), or state param_count_b"
+        raise InputError(Problem("unread-network", message, fix=fix))
+    if kind == "t5gemma":
+        content = _halves_joined(content)
     nested = next((content[key] for key in _NESTED if isinstance(content.get(key), Mapping)), None)
     if nested is not None:  # Qwen-Omni: the language model stands one level deeper.
         nested = next((nested[key] for key in _NESTED if isinstance(nested.get(key), Mapping)), nested)
@@ -92,6 +101,22 @@ def _spec(name: str, content: Mapping[str, Any], text: str) -> ModelSpec:
     shared = {key: content[key] for key in _SHARED if key in content}
     inner = content if nested is None else {**_LEFT_OUT.get(str(nested.get("model_type")), {}), **shared, **nested}
     return text_spec(ConfigReader(inner, name, text), _identity(content, name), outer)
+
+
+def _halves_joined(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """T5Gemma states each half alone; halves of one width are read as the encoder-decoders that state both at once."""
+    halves = [content.get(key) for key in ("encoder", "decoder")]
+    reading, writing = (half if isinstance(half, Mapping) else {} for half in halves)
+    if not writing or any(reading.get(key) != writing.get(key) for key in ("hidden_size", "intermediate_size")):
+        return content
+    layers = {"num_hidden_layers": reading.get("num_hidden_layers"), "decoder_layers": writing.get("num_hidden_layers")}
+    return {**content, **writing, **layers, "is_encoder_decoder": True, "model_type": "t5gemma"}
+
+
+def _names_words(content: Mapping[str, Any]) -> bool:
+    """Whether a configuration, or one inside it, has a vocabulary."""
+    inner = [value for value in content.values() if isinstance(value, Mapping)]
+    return any("vocab" in key for part in (content, *inner) for key in part) or any(map(_names_words, inner))
 
 
 def read_config(path: Path) -> ConfigReader:

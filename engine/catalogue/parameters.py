@@ -127,9 +127,14 @@ def _encoder_decoder(dims: _Dims) -> ParameterCount | None:
         return None
     decoder = dims.spec.decoder_layers if dims.spec.decoder_layers is not None else dims.layers
     attention = _attention(dims, None) * (dims.layers + 2 * decoder)
-    mlp = dense * (dims.layers + decoder)
-    embedding = dims.vocab * dims.hidden
+    mlp = active = dense * (dims.layers + decoder)
+    moe = dims.spec.moe
+    if moe is not None:  # Switch Transformers, NLLB: one layer in so many of both halves.
+        sparse = dims.layers // moe.every + decoder // moe.every
+        mlp += sparse * ((moe.experts - 1) * dense + dims.hidden * moe.experts)
+        active += sparse * ((moe.experts_per_token - 1) * dense + dims.hidden * moe.experts)
+    embedding = (dims.vocab + (dims.spec.learned_positions or 0)) * dims.hidden
     head = 0 if dims.spec.tied_embeddings else embedding
     norms = dims.hidden * (2 * dims.layers + 3 * decoder + 2)
-    total = attention + mlp + embedding + head + norms
-    return ParameterCount(total, total, embedding, head, attention, mlp, norms)
+    rest = attention + embedding + head + norms
+    return ParameterCount(rest + mlp, rest + active, embedding, head, attention, mlp, norms)

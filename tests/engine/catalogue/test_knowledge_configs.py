@@ -284,10 +284,6 @@ def test_missing_parts_of_experts_and_latent_attention() -> None:
     assert "intermediate_size" in problems(with_(LLAMA, intermediate_size=None))[0]
 
 
-def test_pictures_are_no_language_model() -> None:
-    assert "not a language model" in problems({"model_type": "vit"})[0]
-
-
 def test_files_and_folders(tmp_path: Path) -> None:
     folder = tmp_path / "My Llama_8B"
     folder.mkdir()
