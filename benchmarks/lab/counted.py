@@ -4,17 +4,20 @@ Usage: python benchmarks/lab/counted.py --write
 
 Counts the modules of transformers for the published configurations in ``tests/engine/catalogue/model_configs.jsonl``
 (key ``modules_b``), and for the configuration that each class of transformers makes by itself, whose models nobody
-chose for these tests (``module_defaults.jsonl`` beside it).
+chose for these tests (``module_defaults.jsonl`` beside it); likewise the denoising transformers of diffusers
+(``denoiser_defaults.jsonl``).
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 import warnings
 from pathlib import Path
 from typing import Any
 
+import diffusers
 import torch
 import transformers
 from transformers.models.auto import modeling_auto
@@ -61,6 +64,9 @@ def main() -> int:
     if "--write" in sys.argv:
         _write(path, rows)
         _write(ROOM / "module_defaults.jsonl", defaults)
+        _write(
+            ROOM / "denoiser_defaults.jsonl", [row for name in sorted(dir(diffusers)) if (row := denoiser_row(name))]
+        )
     return 0
 
 
@@ -93,6 +99,22 @@ def default_row(kind: str) -> dict[str, Any] | None:
         return None
     size = counted(config)
     return {"kind": kind, "modules_b": size, "config": fields} if size else None
+
+
+def denoiser_row(name: str) -> dict[str, Any] | None:
+    """The configuration that a class of denoising transformers makes by itself, with its size."""
+    if not re.fullmatch(r".*(Transformer[123]DModel|TransformerModel|DiTModel)|UNet2DConditionModel", name):
+        return None
+    try:
+        with torch.device("meta"):
+            module = getattr(diffusers, name)()
+        fields = {key: value for key, value in dict(module.config).items() if not key.startswith("_")}
+        json.dumps(fields)
+    except Exception as refused:  # noqa: BLE001  # As in counted.
+        print(f"{name}: {type(refused).__name__}: {str(refused)[:80]}")
+        return None
+    size = round(sum(part.numel() for part in module.parameters()) / 1e9, 9)
+    return {"modules_b": size, "config": {"_class_name": name, **{k: v for k, v in fields.items() if v is not None}}}
 
 
 def _fields(config: dict[str, Any]) -> dict[str, Any]:

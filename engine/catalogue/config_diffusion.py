@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from whichgpu.engine.catalogue.config_denoisers import DENOISERS, width_of
 from whichgpu.engine.catalogue.config_reader import ConfigReader
 
 
@@ -20,14 +21,8 @@ def denoiser_parameters(reader: ConfigReader) -> tuple[int, bool]:
     name = reader.word("_class_name")
     if name.startswith("UNet2DCondition"):
         return _unet(reader), True
-    known = _TRANSFORMERS.get(name)
+    known = _TRANSFORMERS.get(name) or DENOISERS.get(name)
     return (known or _other)(reader), known is not None
-
-
-def width_of(reader: ConfigReader) -> int:
-    """The width of a transformer: of all its heads together."""
-    heads = reader.maybe("num_attention_heads", "n_heads")
-    return (heads or 0) * (reader.maybe("attention_head_dim", "head_dim") or 0) or reader.maybe("hidden_size") or 0
 
 
 def _linear(rows: int, columns: int) -> int:
@@ -97,6 +92,8 @@ def _wan(reader: ConfigReader) -> int:
     block = 8 * _linear(width, width) + _feed_forward(width, inner) + 12 * width
     block += 2 * _linear(added, width) + width if added else 0
     out = 4 * (reader.maybe("out_channels") or 16)
+    beside = len(reader.numbers("vace_layers"))  # VACE: some blocks again for what is given, each with a way out.
+    inputs += beside * (block + _linear(width, width)) + (_linear(width, width) if beside else 0)
     return inputs + (reader.count("num_layers") or 0) * block + _linear(width, out) + 2 * width
 
 
@@ -136,8 +133,11 @@ _TRANSFORMERS: dict[str, Callable[[ConfigReader], int]] = {
     "FluxTransformer2DModel": _flux,
     "SD3Transformer2DModel": _sd3,
     "QwenImageTransformer2DModel": _qwen_image,
+    "SkyReelsV2Transformer3DModel": _wan,
     "WanTransformer3DModel": _wan,
+    "WanVACETransformer3DModel": _wan,
     "CogVideoXTransformer3DModel": _cogvideo,
+    "ConsisIDTransformer3DModel": _cogvideo,
     "PixArtTransformer2DModel": _pixart,
     "Transformer2DModel": _pixart,
 }

@@ -6,15 +6,16 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from whichgpu.engine.catalogue.config_denoisers import width_of
 from whichgpu.engine.catalogue.config_diffusion import (
     clip_text_parameters,
     denoiser_parameters,
     vae_parameters,
-    width_of,
 )
 from whichgpu.engine.catalogue.config_reader import ConfigReader
 from whichgpu.engine.catalogue.config_text import text_spec
 from whichgpu.engine.catalogue.model import Latent, ModelSpec
+from whichgpu.engine.catalogue.weights import weights_in
 from whichgpu.engine.core import InputError, Problem
 
 
@@ -37,6 +38,10 @@ def pipeline_spec(folder: Path, read: Read) -> ModelSpec:
         raise InputError(Problem("no-denoiser", message, fix="download the configurations of all parts"))
     for key in denoisers:
         reader = read(folder / key / "config.json")
+        weighed = _weighed(folder / key)
+        if weighed is not None:
+            sizes[key] = weighed
+            continue
         count, known = denoiser_parameters(reader)
         reader.finish()
         sizes[key] = round(count / 1e9, 9)
@@ -45,11 +50,12 @@ def pipeline_spec(folder: Path, read: Read) -> ModelSpec:
             notes.append(f"the layout of {name} is not known: 16 squares of its width a layer are assumed")
     for key in parts:
         if key.startswith(("text_encoder", "image_encoder")):
-            sizes[key] = _encoder(read(folder / key / "config.json"), key)
+            sizes[key] = _weighed(folder / key) or _encoder(read(folder / key / "config.json"), key)
     vae = read(folder / "vae" / "config.json") if "vae" in parts else None
     found = vae_parameters(vae) if vae else None
-    if found:
-        sizes["vae"] = round(found / 1e9, 9)
+    weighed = _weighed(folder / "vae") if vae else None
+    if weighed or found:
+        sizes["vae"] = weighed or round((found or 0) / 1e9, 9)
     elif vae:
         notes.append(f"the layout of {vae.word('_class_name')} is not known: it is taken to be of the usual size")
     video = re.search(r"3D|Video|Wan", read(folder / denoisers[0] / "config.json").word("_class_name"))
@@ -71,6 +77,12 @@ def pipeline_spec(folder: Path, read: Read) -> ModelSpec:
         sources=("config.json",),
         notes=tuple(notes),
     )
+
+
+def _weighed(folder: Path) -> float | None:
+    """The size of a part in billions, from its weights where they lie beside its configuration."""
+    weights = weights_in(folder)
+    return round(weights.parameters / 1e9, 9) if weights and weights.parameters else None
 
 
 def _encoder(reader: ConfigReader, key: str) -> float:

@@ -82,6 +82,19 @@ def vision_spec(reader: ConfigReader, identity: str) -> ModelSpec:
     )
 
 
+def network_of_size(reader: ConfigReader, identity: str, parameters: int) -> ModelSpec:
+    """A network of pictures whose layers are not read, by the parameters that its weights have."""
+    return ModelSpec(
+        id=identity,
+        name=identity,
+        kind="vision",
+        params_b=round(parameters / 1e9, 9),
+        resolution_px=_edge(reader),
+        sources=("config.json",),
+        notes=(f"the layers of a {reader.word('model_type')!r} are not read: its parameters are those of its weights",),
+    )
+
+
 def _edge(reader: ConfigReader) -> int:
     return reader.maybe("image_size") or reader.first("image_size") or 224
 

@@ -14,8 +14,9 @@ from whichgpu.engine.catalogue.config_pipeline import pipeline_spec
 from whichgpu.engine.catalogue.config_reader import ConfigReader
 from whichgpu.engine.catalogue.config_speech import WAVES, WHISPERS, speech_spec
 from whichgpu.engine.catalogue.config_text import text_spec
-from whichgpu.engine.catalogue.config_vision import VISION, vision_spec
+from whichgpu.engine.catalogue.config_vision import VISION, network_of_size, vision_spec
 from whichgpu.engine.catalogue.model import ModelSpec
+from whichgpu.engine.catalogue.weights import Weights, weights_in
 from whichgpu.engine.core import InputError, Place, Problem, unreadable
 
 
@@ -56,10 +57,12 @@ def model_from_config(source: Path | str | Mapping[str, Any]) -> ModelSpec:
     if path is not None and (path.name == "model_index.json" or (path / "model_index.json").is_file()):
         return pipeline_spec(path if path.is_dir() else path.parent, read_config)
     name, content, text = _content(source if path is None else path)
-    spec = _spec(name, content, text)
-    if path is None:
+    folder = None if path is None else path if path.is_dir() else path.parent
+    weights = weights_in(folder) if folder else None
+    spec = _spec(name, content, text, weights)
+    if folder is None:
         return spec
-    spec = _with_files(spec, path if path.is_dir() else path.parent)
+    spec = _with_files(spec, folder, weights)
     return replace(spec, id=identity_of(str(source)), name=str(source)) if str(source).startswith(PREFIX) else spec
 
 
@@ -78,7 +81,7 @@ def _local(source: Path | str) -> Path:
     return hub_folder(str(source))
 
 
-def _spec(name: str, content: Mapping[str, Any], text: str) -> ModelSpec:
+def _spec(name: str, content: Mapping[str, Any], text: str, weights: Weights | None) -> ModelSpec:
     kind = str(content.get("model_type") or "")
     outer = ConfigReader(content, name, text)
     if kind in WHISPERS | WAVES:
@@ -89,8 +92,10 @@ def _spec(name: str, content: Mapping[str, Any], text: str) -> ModelSpec:
         message = f"{name} describes one part of a pipeline, a {content['_class_name']}"
         raise InputError(Problem("part-of-a-pipeline", message, fix="name the folder with its model_index.json"))
     if kind in _NO_LANGUAGE_MODEL or (_PICTURES & content.keys() and not _names_words(content)):
+        if weights is not None and weights.parameters:
+            return network_of_size(outer, _identity(content, name), weights.parameters)
         message = f"{name} describes a network of pictures ({kind}), which is not read from its configuration"
-        fix = "name a model of the catalogue (`whichgpu models`), or state param_count_b"
+        fix = "name a model of the catalogue (`whichgpu models`) or a folder with weights too, or state param_count_b"
         raise InputError(Problem("unread-network", message, fix=fix))
     if kind == "t5gemma":
         content = _halves_joined(content)
@@ -129,18 +134,33 @@ def _swapped(found: tuple[str, Mapping[str, Any], str]) -> tuple[Mapping[str, An
     return content, name, text
 
 
-def _with_files(spec: ModelSpec, folder: Path) -> ModelSpec:
+def _with_files(spec: ModelSpec, folder: Path, weights: Weights | None) -> ModelSpec:
     """What lies beside the configuration: the bytes of the weights, and how their maker quantized them."""
     index = next((folder / name for name in _INDEXES if (folder / name).is_file()), None)
-    if index is not None:
-        total = read_config(index).nested("metadata").maybe("total_size")
-        if total:
-            spec = replace(spec, published_file_gib=round(total / _GIB, 3))
+    total = read_config(index).nested("metadata").maybe("total_size") if index is not None else None
+    total = total or (weights.size_bytes if weights else None)
+    if total:
+        spec = replace(spec, published_file_gib=round(total / _GIB, 3))
+    if weights is not None and weights.parameters:
+        spec = _with_parameters(spec, weights.parameters)
     quantized = folder / "hf_quant_config.json"
     if spec.native_precision is None and quantized.is_file():
         algorithm = read_config(quantized).nested("quantization").word("quant_algo").casefold()
         spec = replace(spec, native_precision=next((name for name in ("nvfp4", "fp8") if name in algorithm), None))
     return spec
+
+
+def _with_parameters(spec: ModelSpec, parameters: int) -> ModelSpec:
+    """A model of a kind that is not known with as many parameters as its weights have.
+
+    Of a kind that is known the count from its dimensions stands: files may also hold buffers, or layers for drafts.
+    """
+    if spec.params_b is not None and not spec.notes:
+        return spec
+    size = round(parameters / 1e9, 9)
+    active = min(size, spec.active_params_b) if spec.active_params_b else None
+    counted = f"{size:.4g} B parameters are counted in its weights"
+    return replace(spec, params_b=size, active_params_b=active, components_b={}, notes=(*spec.notes, counted))
 
 
 def _content(source: Path | str | Mapping[str, Any]) -> tuple[str, Mapping[str, Any], str]:

@@ -3,7 +3,7 @@
 ``model_configs.jsonl`` holds the dimensions of published configurations, the public collection that copies each, and
 the published count. Those marked ``held_out`` were first read when the formulas were done. ``module_defaults.jsonl``
 holds the configuration that each class of transformers makes by itself. Where transformers has the class, ``modules_b``
-is how many parameters its module has (benchmarks/lab/counted.py).
+is how many parameters its module has (benchmarks/lab/counted.py); ``denoiser_defaults.jsonl`` the same of diffusers.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 
 from whichgpu.engine.catalogue import ModelSpec, model_from_config
+from whichgpu.engine.catalogue.config_diffusion import denoiser_parameters
+from whichgpu.engine.catalogue.config_reader import ConfigReader
 from whichgpu.engine.core import InputError
 
 
@@ -390,6 +392,33 @@ def test_a_pipeline_of_transformers(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_denoisers_have_their_published_size(tmp_path: Path, config: dict[str, Any], published: float) -> None:
     assert model_from_config(pipeline(tmp_path, transformer=config)).params_b == pytest.approx(published, rel=1e-6)
+
+
+def test_known_denoisers_have_what_their_modules_have() -> None:
+    """The configuration that each class of diffusers makes by itself."""
+    rows = {row["config"]["_class_name"]: row for row in _rows("denoiser_defaults.jsonl")}
+    counted = {name: denoiser_parameters(ConfigReader(row["config"], name)) for name, row in rows.items()}
+    off_by = {name: size / 1e9 / rows[name]["modules_b"] - 1 for name, (size, known) in counted.items() if known}
+    assert len(off_by) >= 30
+    # Its table of positions is no parameter of the module, but lies in the weights.
+    off_by.pop("SD3Transformer2DModel")
+    assert {name: share for name, share in off_by.items() if abs(share) > 0.01} == {}
+
+
+def test_experts_of_a_denoiser() -> None:
+    config = {
+        "_class_name": "HiDreamImageTransformer2DModel",
+        "num_layers": 16,
+        "num_single_layers": 32,
+        "attention_head_dim": 128,
+        "num_attention_heads": 20,
+        "caption_channels": [4096, 4096],
+        "text_emb_dim": 2048,
+        "num_routed_experts": 4,
+    }
+    size, known = denoiser_parameters(ConfigReader(config, "config.json"))
+    assert known
+    assert size == pytest.approx(17.1057e9, rel=0.002)  # As diffusers makes it with these dimensions.
 
 
 def test_a_denoiser_of_an_unknown_class_is_assumed_and_said_to_be(tmp_path: Path) -> None:
