@@ -12,6 +12,7 @@ from whichgpu.engine.catalogue.config_diffusion import (
     denoiser_parameters,
     vae_parameters,
 )
+from whichgpu.engine.catalogue.config_latent import latent_of
 from whichgpu.engine.catalogue.config_reader import ConfigReader
 from whichgpu.engine.catalogue.config_text import text_spec
 from whichgpu.engine.catalogue.model import Latent, ModelSpec
@@ -60,6 +61,7 @@ def pipeline_spec(folder: Path, read: Read) -> ModelSpec:
         notes.append(f"the layout of {vae.word('_class_name')} is not known: it is taken to be of the usual size")
     video = re.search(r"3D|Video|Wan", read(folder / denoisers[0] / "config.json").word("_class_name"))
     reader = read(folder / denoisers[0] / "config.json")
+    latent = latent_of(vae, reader) if vae else None
     total = sum(sizes[key] for key in denoisers)
     name = re.sub(r"[^a-z0-9.]+", "-", folder.resolve().name.casefold()).strip("-") or "pipeline"
     return ModelSpec(
@@ -72,8 +74,8 @@ def pipeline_spec(folder: Path, read: Read) -> ModelSpec:
         hidden=width_of(reader) or None,
         heads=reader.maybe("num_attention_heads"),
         components_b=sizes,
-        latent=_latent(vae) if vae else None,
-        resolution_px=_resolution(reader, vae),
+        latent=latent,
+        resolution_px=_resolution(reader, latent),
         sources=("config.json",),
         notes=tuple(notes),
     )
@@ -110,16 +112,7 @@ def _t5_encoder(reader: ConfigReader) -> int:
     return vocab * width + layers * layer + width + buckets * (layers if reader.word("model_type") == "umt5" else 1)
 
 
-def _latent(vae: ConfigReader) -> Latent | None:
-    channels = vae.maybe("latent_channels", "z_dim")
-    if channels is None:
-        return None
-    spatial = vae.maybe("scale_factor_spatial") or 2 ** max(0, len(vae.numbers("block_out_channels")) - 1)
-    temporal = vae.maybe("scale_factor_temporal", "temporal_compression_ratio") or 1
-    return Latent(channels=channels, spatial=spatial, temporal=temporal)
-
-
-def _resolution(reader: ConfigReader, vae: ConfigReader | None) -> int | None:
+def _resolution(reader: ConfigReader, latent: Latent | None) -> int | None:
     """The edge in pixels that a network was made for: its sample in latent places, times the edge of a place."""
-    sample, latent = reader.maybe("sample_size"), _latent(vae) if vae else None
+    sample = reader.maybe("sample_size")
     return sample * latent.spatial if sample and latent else None
