@@ -22,7 +22,10 @@ def denoiser_parameters(reader: ConfigReader) -> tuple[int, bool]:
     if name.startswith("UNet2DCondition"):
         return _unet(reader), True
     known = _TRANSFORMERS.get(name) or DENOISERS.get(name)
-    return (known or _other)(reader), known is not None
+    size = (known or _other)(reader)
+    if size <= 0 and not reader.problems:  # Whatever its class is, it has no width.
+        reader.required("num_attention_heads")
+    return size, known is not None
 
 
 def _linear(rows: int, columns: int) -> int:
@@ -61,7 +64,7 @@ def _sd3(reader: ConfigReader) -> int:
     patch = reader.maybe("patch_size") or 2
     channels, layers = reader.maybe("in_channels") or 16, reader.count("num_layers") or 0
     out = reader.maybe("out_channels") or channels
-    dual = len(reader.content.get("dual_attention_layers") or ())
+    dual = len(reader.numbers("dual_attention_layers"))
     inputs = _linear(patch * patch * channels, width) + (reader.maybe("pos_embed_max_size") or 96) ** 2 * width
     inputs += _two_linear(_STEP_CHANNELS, width) + _two_linear(reader.maybe("pooled_projection_dim") or 2048, width)
     inputs += _linear(reader.maybe("joint_attention_dim") or 4096, width)
@@ -164,10 +167,9 @@ def _unet(reader: ConfigReader) -> int:
     count, step = len(widths), 4 * widths[0]
     layers = reader.maybe("layers_per_block") or 2
     text = reader.maybe("cross_attention_dim") or 768
-    blocks = (
-        reader.numbers("transformer_layers_per_block") or [reader.maybe("transformer_layers_per_block") or 1] * count
-    )
-    downs, ups = reader.words("down_block_types"), reader.words("up_block_types")
+    blocks = reader.numbers("transformer_layers_per_block")
+    if len(blocks) != count:
+        blocks = [reader.maybe("transformer_layers_per_block") or 1] * count
     channels, out = reader.maybe("in_channels") or 4, reader.maybe("out_channels") or 4
     added = reader.maybe("projection_class_embeddings_input_dim")
     total = 9 * channels * widths[0] + widths[0] + _linear(widths[0], step) + _linear(step, step)

@@ -9,12 +9,14 @@ is how many parameters its module has (benchmarks/lab/counted.py); ``denoiser_de
 from __future__ import annotations
 
 import json
+import math
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given, strategies as st
 
 from whichgpu.engine.catalogue import ModelSpec, model_from_config
 from whichgpu.engine.catalogue.config_diffusion import denoiser_parameters
@@ -192,6 +194,43 @@ def test_hybrids_keep_a_cache_only_where_they_attend() -> None:
         "Zamba2 7B": (13, None),
         "RecurrentGemma 2B": (0, 8),
     }
+
+
+#: What people and programs write by mistake.
+ODD = (None, 0, -1, 1, 2.5, "x", "12", True, 10**14, 10**30, 1e308, [], {}, [0], [None], ["a"], [1, 2, 3], {"a": 1})
+
+
+@st.composite
+def damaged(draw: st.DrawFn, name: str) -> dict[str, Any]:
+    """A configuration that a class makes, with some keys taken away or given odd values."""
+    config = json.loads(json.dumps(draw(st.sampled_from(_rows(name)))["config"]))
+    for _ in range(draw(st.integers(1, 3))):
+        part = config
+        key = draw(st.sampled_from(sorted(part))) if part else None
+        while key is not None and isinstance(part[key], dict) and part[key] and draw(st.booleans()):
+            part = part[key]
+            key = draw(st.sampled_from(sorted(part)))
+        if key is not None and draw(st.booleans()):
+            part.pop(key)
+        elif key is not None:
+            part[key] = draw(st.sampled_from(ODD))
+    return config
+
+
+@given(damaged("module_defaults.jsonl"))
+def test_a_damaged_configuration_gives_a_model_or_says_what_is_wrong(config: dict[str, Any]) -> None:
+    try:
+        spec = model_from_config(config)
+    except InputError:
+        return
+    assert spec.params_b is None or 0 < spec.params_b < math.inf
+
+
+@given(damaged("denoiser_defaults.jsonl"))
+def test_a_damaged_denoiser_gives_a_size_or_says_what_is_wrong(config: dict[str, Any]) -> None:
+    reader = ConfigReader(config, "config.json")
+    size, _ = denoiser_parameters(reader)
+    assert size > 0 or reader.problems
 
 
 def named(name: str) -> ModelSpec:
