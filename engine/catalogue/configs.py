@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from whichgpu.engine.catalogue.config_pipeline import pipeline_spec
 from whichgpu.engine.catalogue.config_reader import ConfigReader
-from whichgpu.engine.catalogue.config_speech import WAVES, WHISPERS, speech_spec
+from whichgpu.engine.catalogue.config_speech import CONFORMERS, WAVES, WHISPERS, conformer_spec, speech_spec
 from whichgpu.engine.catalogue.config_text import text_spec
 from whichgpu.engine.catalogue.config_vision import VISION, network_of_size, vision_spec
 from whichgpu.engine.catalogue.model import ModelSpec
@@ -86,6 +86,8 @@ def _spec(name: str, content: Mapping[str, Any], text: str, weights: Weights | N
     outer = ConfigReader(content, name, text)
     if kind in WHISPERS | WAVES:
         return speech_spec(outer, _identity(content, name))
+    if kind in CONFORMERS:
+        return conformer_spec(outer, _identity(content, name))
     if kind in VISION:
         return vision_spec(outer, _identity(content, name))
     if "_class_name" in content:

@@ -156,6 +156,23 @@ PUBLISHED: dict[str, tuple[dict[str, Any], float]] = {
         },
         3.74,
     ),
+    "w2v-BERT 2.0": (
+        {
+            "model_type": "wav2vec2-bert", "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16,
+            "intermediate_size": 4096,
+        },
+        0.5805,
+    ),
+    "Parakeet TDT 0.6B v2": (
+        {
+            "model_type": "parakeet_tdt", "vocab_size": 1025, "decoder_hidden_size": 640, "num_decoder_layers": 2,
+            "encoder_config": {
+                "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 8, "intermediate_size": 4096,
+                "num_mel_bins": 128,
+            },
+        },
+        0.6178,
+    ),
     "Gemma 3n E4B": (
         {
             "model_type": "gemma3n",
