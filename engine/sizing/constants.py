@@ -118,6 +118,15 @@ class Allocator(FrozenModel):
     source: str
 
 
+class Collectives(FrozenModel):
+    """What NCCL allocates on a GPU, GiB."""
+
+    communicator_gib: float  # for each process group
+    peer_gib: float  # for each GPU of the machine with which numbers are exchanged by send and receive
+    peers: int  # of a GPU, at most
+    source: str
+
+
 class Typical(FrozenModel):
     """The shape of a published dense decoder, for models known only by their size."""
 
@@ -175,7 +184,7 @@ class SizingConstants(FrozenModel):
     fused_experts: FusedExperts
     context: Context
     allocator: Allocator
-    collectives_gib: Constant
+    collectives: Collectives
     training: Training
     typical: Typical
     diffusion: Diffusion

@@ -76,6 +76,8 @@ class Framework(FrozenModel):
     autocasts: bool = False  # computes in 16 bits over such weights
     prepares: bool = False  # what bitsandbytes left in 16 bits is cast to 32: embeddings, head and norms
     pipeline_batch: int | None = None  # micro-batch inside a pipeline, whatever the batch of a step
+    fills_last_stage: bool = False  # layers that do not divide evenly among stages go to the last ones
+    keeps_stage_outputs: bool = False  # what a stage has sent on stays until its backward pass
     fuses_attention: bool = False  # whatever the model's own code does
     quantizes_experts: bool | None = None  # also where these are one table for each layer; None: not known
     rollout: str | None = None  # of the ways to answer prompts under ``rollouts``
@@ -118,11 +120,12 @@ class Zero(FrozenModel):
 
 
 class StepByRelease(FrozenModel):
-    """How AdamW steps where it is not stated: PyTorch's own default, and that of the Trainer of transformers."""
+    """What a step does by default: PyTorch's own way, and that of the Trainer of transformers."""
 
     at_once_since: str  # of PyTorch
     fused_since: str  # of PyTorch, under the Trainer
     own_before: str  # of transformers, whose AdamW went over one parameter after the other
+    sets_to_none_since: str  # of PyTorch, whose gradients were zeros between steps before
     source: str
 
 

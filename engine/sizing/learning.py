@@ -44,7 +44,7 @@ def activations_gb(
     """What the layers on one GPU keep at the start of the backward pass, and the working set of one layer, in GB.
 
     With a pipeline, the first stage holds as many micro-batches in flight as there are stages, so that its share is
-    that of a whole model.
+    that of a whole model; some frameworks hold of each what the stage has sent on besides.
 
     Args:
         job: what is trained.
@@ -56,13 +56,16 @@ def activations_gb(
     """
     full, stored, checkpoint = layer_bytes_per_token(job, shape, tensor)
     tokens = micro_batch * job.seq_len_tokens
-    layers_here = shape.layers / pipeline * in_flight(job, pipeline, accumulation)
+    passes = in_flight(job, pipeline, accumulation)
+    layers_here = shape.layers / pipeline * passes
     if job.activation_offload:  # One layer is computed while its neighbour travels.
         layers_here = np.minimum(layers_here, 2.0)
-    one_layer = tokens * full / 1e9
-    if job.checkpointing == "full":
-        return tokens * checkpoint * layers_here / 1e9, one_layer
-    return tokens * stored * layers_here / 1e9, one_layer
+    each = checkpoint if job.checkpointing == "full" else stored
+    defaults = sizing_constants().training.frameworks.get(job.framework or "")
+    sent: Any = 0.0
+    if defaults is not None and defaults.keeps_stage_outputs:
+        sent = np.where(pipeline > 1, checkpoint * passes, 0.0)
+    return tokens * (each * layers_here + sent) / 1e9, tokens * full / 1e9
 
 
 def forward_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:
