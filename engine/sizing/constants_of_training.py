@@ -49,6 +49,7 @@ class Framework(FrozenModel):
     scores_answers_alone: bool = False  # under GRPO logits are made of what the model wrote, not of the prompt
     fused_loss: bool = False
     releases_gradients: bool = False
+    compiles_loss_since: str | None = None  # release from which compiling takes in the loss with its cast
     step: Literal["foreach", "fused", "trainer"] = "foreach"  # of AdamW; trainer: by release, as transformers' has it
     optimizer: str | None = None  # by default
     checkpointing: str | None = None
@@ -153,6 +154,7 @@ class Training(FrozenModel):
     step_by_release: StepByRelease
     logits: Logits
     logit_bytes_compiled: Constant
+    logit_bytes_compiled_cast: Constant
     logit_bytes_16bit: Constant
     chunked_loss_chunks: Constant
     attention_score_bytes: Constant

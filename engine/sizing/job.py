@@ -81,6 +81,7 @@ class Job(Struct, frozen=True):
     requests_total: float | None = None  # of a batch job that is served; None: it has no end, or none that is stated
     step_assumed: bool = False  # the samples of a step are not stated, of which a run has so many
     compiled: bool = False
+    compiles_loss: bool | None = None  # with the cast of its answers; None: as compiled code of any framework
     liger: bool = False  # norms, rotations and gated units are Liger's kernels
     narrow_loss: bool = False  # the loss is taken from logits in 16 bits as they are
     holds_logits: bool | None = None  # while the loss is passed backward; None: as the framework does

@@ -168,7 +168,9 @@ def _answers_over(job: Job, tensor: Any) -> Any:
 def bytes_of_a_logit(job: Job, shape: Shape) -> float:
     """What the loss takes of each logit: by how it is computed, and by who holds what the model answered."""
     training = sizing_constants().training
-    if job.compiled or job.fused_loss:
+    if job.compiles_loss:
+        return training.logit_bytes_compiled_cast.value
+    if job.fused_loss or (job.compiled and job.compiles_loss is None):
         return training.logit_bytes_compiled.value
     logits = training.logits
     if _writes_over_answers(job):
