@@ -89,6 +89,7 @@ class Framework(FrozenModel):
     loss_chunk_tokens: int | None = None  # of a chunk of its loss, whatever the vocabulary
     loss_chunk_gb: float | None = None  # the most that a chunk of its loss takes
     whole_loss_before: str | None = None  # releases that hold all answers to the loss
+    selects_answers: bool = False  # the loss of pairs is taken of TRL's selective_log_softmax
     loss_in_place: bool = False  # such a loss writes its gradient over the answers
     kernels_in_place: bool = False  # adapted matrices of a layer and its gate write gradients over what they kept
     keeps_gathered: bool = False  # sequence parallelism keeps inputs gathered, not each rank's share
@@ -141,6 +142,9 @@ class Logits(FrozenModel):
     copied_before: str  # of transformers
     in_place: float  # of a kernel that writes the gradient over the answers, with their copy for whoever trains
     plain_before: str  # of transformers: classes that do not cast their answers before the loss are done away with
+    selected: float  # of pairs whose tokens' probabilities are taken row by row, in 16 bits
+    selected_wide: float  # under autocast, whose answers are handed on in 32 bits
+    selected_source: str
     source: str
 
 

@@ -91,6 +91,7 @@ def training_of(
         "liger": bool(reader.flag("liger_kernels")),
         "activation_offload": _activation_offload(reader, kind, checkpointing, defaults),
         "varying_lengths": _varying_lengths(reader, defaults),
+        "packed": bool(reader.flag("packing")),
         "optimizer_in_backward": bool(reader.flag("optimizer_in_backward")),
     }
 

@@ -108,6 +108,7 @@ class Job(Struct, frozen=True):
     rollout_share: float | None = None  # of the card, that it takes; None: what it needs
     rollout_share_assumed: bool = False  # that share is not stated
     varying_lengths: bool = False  # batches differ in length
+    packed: bool = False  # samples are joined up to the stated length
     expert_precision: str | None = None  # of routed experts, where it is not that of the weights
     beams: int | None = None  # of a search for the text of speech; None: as the program has them
     text_encoder_precision: str | None = None  # of a generator

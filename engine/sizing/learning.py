@@ -87,7 +87,9 @@ def in_pipeline(job: Job, rows: Rows) -> tuple[Any, Any]:
     """Micro-batch and micro-batches of a step, as the framework sends them through a pipeline."""
     defaults = sizing_constants().training.frameworks.get(job.framework or "")
     stated = job.gradient_accumulation or UNBOUND
-    if job.rl_method == "dpo":  # A sample is a pair: the answer preferred and the other pass together.
+    # A sample is a pair: the answer preferred and the other pass together. Packs hold both within the stated length
+    # (ms-swift, swift/dataset/packing.py, create_packed_idx: the sum of both).
+    if job.rl_method == "dpo" and not job.packed:
         rows = rows._replace(batch=2 * rows.batch)
     batch = defaults.pipeline_batch if defaults is not None else None
     if batch is None:
@@ -175,6 +177,9 @@ def bytes_of_a_logit(job: Job, shape: Shape) -> float:
     logits = training.logits
     if _writes_over_answers(job):
         return logits.in_place
+    if _selects_answers(job):
+        first = logits.wide_answer if job.loss_autocasts else logits.answer
+        return (logits.selected_wide if job.loss_autocasts else logits.selected) + (first if shape.capped_logits else 0)
     plain = _takes_answers_plainly(job, shape)
     # Autocast gives a head in 32 bits a copy in 16 to answer with; a loop that takes its loss in 16 bits has none.
     wide_head = wide_ends(job) and job.narrow_loss
@@ -194,6 +199,12 @@ def _writes_over_answers(job: Job) -> bool:
     """Whether the loss is a framework's own, whose gradient takes the place of the answers, beside all of them."""
     defaults = sizing_constants().training.frameworks.get(job.framework or "")
     return defaults is not None and defaults.loss_in_place and not job.chunked_loss
+
+
+def _selects_answers(job: Job) -> bool:
+    """Whether the loss of pairs takes one probability a token, row by row, beside those of the reference."""
+    defaults = sizing_constants().training.frameworks.get(job.framework or "")
+    return job.rl_method == "dpo" and defaults is not None and defaults.selects_answers and job.recipe != "fp32"
 
 
 def _held(job: Job) -> bool:
