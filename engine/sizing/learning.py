@@ -172,7 +172,8 @@ def bytes_of_a_logit(job: Job, shape: Shape) -> float:
     training = sizing_constants().training
     if job.compiles_loss:
         return training.logit_bytes_compiled_cast.value
-    if job.fused_loss or (job.compiled and job.compiles_loss is None):
+    # Who takes the loss in 16 bits has a loop of one's own, which takes it outside of a model that is compiled.
+    if job.fused_loss or (job.compiled and job.compiles_loss is None and not job.narrow_loss):
         return training.logit_bytes_compiled.value
     logits = training.logits
     if _writes_over_answers(job):

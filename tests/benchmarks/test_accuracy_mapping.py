@@ -110,6 +110,12 @@ def test_the_release_of_a_framework(software, release):
     assert (found["training_framework"], found.get("training_framework_version")) == ("unsloth", release)
 
 
+@pytest.mark.parametrize(("precision", "means"), [("fp32", "fp32"), ("bf16-true", "bf16")])
+def test_a_loop_of_ones_own_takes_the_loss_in_its_own_format(precision, means):
+    assert line(task="pretrain", precision=precision, framework="own loop")["loss_precision"] == means
+    assert "loss_precision" not in line(task="pretrain", precision=precision, framework="transformers")
+
+
 def test_a_loop_that_lets_its_logits_go():
     held, freed = (line(task="lora", framework=f"PEFT, own loop{end}") for end in ("", ", frees logits"))
     assert "holds_logits" not in held
