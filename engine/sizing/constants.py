@@ -102,7 +102,9 @@ class Context(FrozenModel):
     low_gib: float
     high_gib: float
     eager_before: str  # version of PyTorch from which on kernels are loaded as they are used
-    eager_gib: float  # before
+    eager_more_gib: float  # before, on top
+    eager_smaller_before: str  # version of PyTorch whose libraries had fewer kernels
+    eager_gib: float  # of those, in all
     eager_source: str
     fused_since: str  # version of PyTorch that fuses attention
     source: str
