@@ -15,7 +15,9 @@ _FP8_BASE = re.compile(r"fp8[ _](?:base|scaled)")
 
 
 def sizes_of(facts: dict[str, Any]) -> Line:
-    """Parameters, as far as they are stated."""
+    """Parameters, as far as they are stated, or the dimensions that say how many there are."""
+    if "config" in facts:
+        return {"config": facts["config"]}
     line: Line = {}
     if facts.get("params_b"):
         line["param_count_b"] = facts["params_b"]

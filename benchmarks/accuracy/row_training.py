@@ -175,9 +175,9 @@ def _releases(facts: dict[str, Any]) -> Line:
 
 
 def _own_loop(facts: dict[str, Any], software: str) -> Line:
-    """A loop of one's own takes the loss from the answers as they are."""
-    narrow = "own loop" in software and not str(facts.get("precision")).startswith("fp32")
-    line: Line = {"loss_precision": "bf16"} if narrow else {}
+    """A loop of one's own takes the loss from the answers as they are, and fuses nothing."""
+    wide = str(facts.get("precision")).startswith("fp32")
+    line: Line = {"loss_precision": "fp32" if wide else "bf16"} if "own loop" in software else {}
     if "holds logits" in software:  # Such a loop may leave the loss to the model, which takes it in 32 bits.
         line["holds_logits"] = True
     return line | ({"holds_logits": False} if "frees logits" in software else {})

@@ -102,7 +102,9 @@ class Context(FrozenModel):
     low_gib: float
     high_gib: float
     eager_before: str  # version of PyTorch from which on kernels are loaded as they are used
-    eager_gib: float  # before
+    eager_more_gib: float  # before, on top
+    eager_smaller_before: str  # version of PyTorch whose libraries had fewer kernels
+    eager_gib: float  # of those, in all
     eager_source: str
     fused_since: str  # version of PyTorch that fuses attention
     source: str
@@ -115,6 +117,15 @@ class Allocator(FrozenModel):
     data_parallel: float
     sharded: float
     serving: float
+    source: str
+
+
+class Collectives(FrozenModel):
+    """What NCCL allocates on a GPU, GiB."""
+
+    communicator_gib: float  # for each process group
+    peer_gib: float  # for each GPU of the machine with which numbers are exchanged by send and receive
+    peers: int  # of a GPU, at most
     source: str
 
 
@@ -175,7 +186,7 @@ class SizingConstants(FrozenModel):
     fused_experts: FusedExperts
     context: Context
     allocator: Allocator
-    collectives_gib: Constant
+    collectives: Collectives
     training: Training
     typical: Typical
     diffusion: Diffusion

@@ -49,6 +49,7 @@ class Framework(FrozenModel):
     scores_answers_alone: bool = False  # under GRPO logits are made of what the model wrote, not of the prompt
     fused_loss: bool = False
     releases_gradients: bool = False
+    compiles_loss_since: str | None = None  # release from which compiling takes in the loss with its cast
     step: Literal["foreach", "fused", "trainer"] = "foreach"  # of AdamW; trainer: by release, as transformers' has it
     optimizer: str | None = None  # by default
     checkpointing: str | None = None
@@ -76,6 +77,8 @@ class Framework(FrozenModel):
     autocasts: bool = False  # computes in 16 bits over such weights
     prepares: bool = False  # what bitsandbytes left in 16 bits is cast to 32: embeddings, head and norms
     pipeline_batch: int | None = None  # micro-batch inside a pipeline, whatever the batch of a step
+    fills_last_stage: bool = False  # layers that do not divide evenly among stages go to the last ones
+    keeps_stage_outputs: bool = False  # what a stage has sent on stays until its backward pass
     fuses_attention: bool = False  # whatever the model's own code does
     quantizes_experts: bool | None = None  # also where these are one table for each layer; None: not known
     rollout: str | None = None  # of the ways to answer prompts under ``rollouts``
@@ -86,6 +89,7 @@ class Framework(FrozenModel):
     loss_chunk_tokens: int | None = None  # of a chunk of its loss, whatever the vocabulary
     loss_chunk_gb: float | None = None  # the most that a chunk of its loss takes
     whole_loss_before: str | None = None  # releases that hold all answers to the loss
+    selects_answers: bool = False  # the loss of pairs is taken of TRL's selective_log_softmax
     loss_in_place: bool = False  # such a loss writes its gradient over the answers
     kernels_in_place: bool = False  # adapted matrices of a layer and its gate write gradients over what they kept
     keeps_gathered: bool = False  # sequence parallelism keeps inputs gathered, not each rank's share
@@ -118,11 +122,12 @@ class Zero(FrozenModel):
 
 
 class StepByRelease(FrozenModel):
-    """How AdamW steps where it is not stated: PyTorch's own default, and that of the Trainer of transformers."""
+    """What a step does by default: PyTorch's own way, and that of the Trainer of transformers."""
 
     at_once_since: str  # of PyTorch
     fused_since: str  # of PyTorch, under the Trainer
     own_before: str  # of transformers, whose AdamW went over one parameter after the other
+    sets_to_none_since: str  # of PyTorch, whose gradients were zeros between steps before
     source: str
 
 
@@ -137,6 +142,9 @@ class Logits(FrozenModel):
     copied_before: str  # of transformers
     in_place: float  # of a kernel that writes the gradient over the answers, with their copy for whoever trains
     plain_before: str  # of transformers: classes that do not cast their answers before the loss are done away with
+    selected: float  # of pairs whose tokens' probabilities are taken row by row, in 16 bits
+    selected_wide: float  # under autocast, whose answers are handed on in 32 bits
+    selected_source: str
     source: str
 
 
@@ -150,6 +158,7 @@ class Training(FrozenModel):
     step_by_release: StepByRelease
     logits: Logits
     logit_bytes_compiled: Constant
+    logit_bytes_compiled_cast: Constant
     logit_bytes_16bit: Constant
     chunked_loss_chunks: Constant
     attention_score_bytes: Constant

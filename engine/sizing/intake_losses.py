@@ -26,6 +26,13 @@ def chunked_loss(reader: Reader, defaults: Framework | None) -> bool:
     return defaults.chunked_loss or defaults.chunked_loss_in_examples or supervised
 
 
+def compiled_loss(reader: Reader, defaults: Framework | None) -> bool | None:
+    """Whether compiling takes in the loss with the cast of its answers; None where the framework does not say."""
+    if defaults is None or defaults.compiles_loss_since is None or not reader.flag("compiled"):
+        return None
+    return not older(reader.text("training_framework_version"), defaults.compiles_loss_since)
+
+
 def release_open(reader: Reader, defaults: Framework | None) -> bool:
     """Whether it is open that all answers are held, as earlier releases did."""
     stated = any(map(reader.known, ("training_framework_version", "chunked_loss", "liger_kernels")))

@@ -9,7 +9,7 @@ from whichgpu.engine.core import Value
 from whichgpu.engine.sizing.composed import composed_network
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.constants_of_training import Framework
-from whichgpu.engine.sizing.intake_losses import chunked_loss, release_open
+from whichgpu.engine.sizing.intake_losses import chunked_loss, compiled_loss, release_open
 from whichgpu.engine.sizing.intake_reinforcement import reinforcement_of
 from whichgpu.engine.sizing.intake_steps import step_samples
 from whichgpu.engine.sizing.job import Kind
@@ -87,9 +87,11 @@ def training_of(
         "every_second_product": defaults is not None and defaults.every_second_product,
         "pipeline_schedule": reader.text("pipeline_schedule") or "1f1b",
         "compiled": bool(reader.flag("compiled")),
+        "compiles_loss": compiled_loss(reader, defaults),
         "liger": bool(reader.flag("liger_kernels")),
         "activation_offload": _activation_offload(reader, kind, checkpointing, defaults),
         "varying_lengths": _varying_lengths(reader, defaults),
+        "packed": bool(reader.flag("packing")),
         "optimizer_in_backward": bool(reader.flag("optimizer_in_backward")),
     }
 

@@ -44,7 +44,7 @@ def activations_gb(
     """What the layers on one GPU keep at the start of the backward pass, and the working set of one layer, in GB.
 
     With a pipeline, the first stage holds as many micro-batches in flight as there are stages, so that its share is
-    that of a whole model.
+    that of a whole model; some frameworks hold of each what the stage has sent on besides.
 
     Args:
         job: what is trained.
@@ -56,13 +56,16 @@ def activations_gb(
     """
     full, stored, checkpoint = layer_bytes_per_token(job, shape, tensor)
     tokens = micro_batch * job.seq_len_tokens
-    layers_here = shape.layers / pipeline * in_flight(job, pipeline, accumulation)
+    passes = in_flight(job, pipeline, accumulation)
+    layers_here = shape.layers / pipeline * passes
     if job.activation_offload:  # One layer is computed while its neighbour travels.
         layers_here = np.minimum(layers_here, 2.0)
-    one_layer = tokens * full / 1e9
-    if job.checkpointing == "full":
-        return tokens * checkpoint * layers_here / 1e9, one_layer
-    return tokens * stored * layers_here / 1e9, one_layer
+    each = checkpoint if job.checkpointing == "full" else stored
+    defaults = sizing_constants().training.frameworks.get(job.framework or "")
+    sent: Any = 0.0
+    if defaults is not None and defaults.keeps_stage_outputs:
+        sent = np.where(pipeline > 1, checkpoint * passes, 0.0)
+    return tokens * (each * layers_here + sent) / 1e9, tokens * full / 1e9
 
 
 def forward_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:
@@ -84,7 +87,9 @@ def in_pipeline(job: Job, rows: Rows) -> tuple[Any, Any]:
     """Micro-batch and micro-batches of a step, as the framework sends them through a pipeline."""
     defaults = sizing_constants().training.frameworks.get(job.framework or "")
     stated = job.gradient_accumulation or UNBOUND
-    if job.rl_method == "dpo":  # A sample is a pair: the answer preferred and the other pass together.
+    # A sample is a pair: the answer preferred and the other pass together. Packs hold both within the stated length
+    # (ms-swift, swift/dataset/packing.py, create_packed_idx: the sum of both).
+    if job.rl_method == "dpo" and not job.packed:
         rows = rows._replace(batch=2 * rows.batch)
     batch = defaults.pipeline_batch if defaults is not None else None
     if batch is None:
@@ -165,11 +170,17 @@ def _answers_over(job: Job, tensor: Any) -> Any:
 def bytes_of_a_logit(job: Job, shape: Shape) -> float:
     """What the loss takes of each logit: by how it is computed, and by who holds what the model answered."""
     training = sizing_constants().training
-    if job.compiled or job.fused_loss:
+    if job.compiles_loss:
+        return training.logit_bytes_compiled_cast.value
+    # Who takes the loss in 16 bits has a loop of one's own, which takes it outside of a model that is compiled.
+    if job.fused_loss or (job.compiled and job.compiles_loss is None and not job.narrow_loss):
         return training.logit_bytes_compiled.value
     logits = training.logits
     if _writes_over_answers(job):
         return logits.in_place
+    if _selects_answers(job):
+        first = logits.wide_answer if job.loss_autocasts else logits.answer
+        return (logits.selected_wide if job.loss_autocasts else logits.selected) + (first if shape.capped_logits else 0)
     plain = _takes_answers_plainly(job, shape)
     # Autocast gives a head in 32 bits a copy in 16 to answer with; a loop that takes its loss in 16 bits has none.
     wide_head = wide_ends(job) and job.narrow_loss
@@ -189,6 +200,12 @@ def _writes_over_answers(job: Job) -> bool:
     """Whether the loss is a framework's own, whose gradient takes the place of the answers, beside all of them."""
     defaults = sizing_constants().training.frameworks.get(job.framework or "")
     return defaults is not None and defaults.loss_in_place and not job.chunked_loss
+
+
+def _selects_answers(job: Job) -> bool:
+    """Whether the loss of pairs takes one probability a token, row by row, beside those of the reference."""
+    defaults = sizing_constants().training.frameworks.get(job.framework or "")
+    return job.rl_method == "dpo" and defaults is not None and defaults.selects_answers and job.recipe != "fp32"
 
 
 def _held(job: Job) -> bool:

@@ -106,8 +106,10 @@ def _loaded_gb(job: Job, context: Floats) -> Floats:
     known = sizing_constants().context
     if not older(job.pytorch_version, known.eager_before):
         return context
-    whole: Floats = np.maximum(context, known.eager_gib * GIB)
-    return whole
+    if older(job.pytorch_version, known.eager_smaller_before):
+        whole: Floats = np.maximum(context, known.eager_gib * GIB)
+        return whole
+    return context + known.eager_more_gib * GIB
 
 
 def context_gb(gpu: Gpu) -> float:

@@ -6,23 +6,29 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.rows import Ints, ceiling
 from whichgpu.engine.sizing.shape import Shape
 
 
-def fullest_stage(shape: Shape, pipeline: Ints) -> tuple[Any, Any, Any]:
+def fullest_stage(shape: Shape, pipeline: Ints, *, fills_last: bool = False) -> tuple[Any, Any, Any]:
     """The fullest pipeline stage: its share of the layers, and how many input embeddings and output heads it holds.
 
     The first stage holds the embedding and the last one the head (a copy of the embedding where the two are tied).
     Layers that do not divide evenly go to the middle stages first, as vLLM and Megatron place them. Published runs with
     3 and 4 stages are missed by 7 to 12 % when the ends are spread evenly (llm-d-planner, vLLM 0.19 report).
+
+    Args:
+        shape: of the transformer.
+        pipeline: stages.
+        fills_last: layers that do not divide evenly go to the last stages instead.
     """
     edge = middle = 1.0 / pipeline  # Of a typical shape, even the number of layers is only about right.
     if shape.known:
         even, left = np.divmod(shape.layers, pipeline)
-        edge = (even + (left > np.maximum(0, pipeline - 2))) / shape.layers
         middle = (even + (left > 0)) / shape.layers
+        edge = middle if fills_last else (even + (left > np.maximum(0, pipeline - 2))) / shape.layers
     split = np.asarray(pipeline > 1)
     inner = split & (edge * shape.body + max(shape.embedding, shape.head) < middle * shape.body)
     last = shape.head > shape.embedding
@@ -68,10 +74,16 @@ def routed_params(shape: Shape) -> tuple[float, float]:
     return routed, 1.0 - idle / routed
 
 
-def stage_params(shape: Shape, pipeline: Ints) -> tuple[Any, Any]:
+def stage_params(shape: Shape, pipeline: Ints, *, fills_last: bool = False) -> tuple[Any, Any]:
     """Parameters on the fullest stage: inside layers, and in embedding and head."""
-    layers, embeddings, heads = fullest_stage(shape, pipeline)
+    layers, embeddings, heads = fullest_stage(shape, pipeline, fills_last=fills_last)
     return layers * shape.body, embeddings * shape.embedding + heads * shape.head
+
+
+def trained_stage(job: Job, shape: Shape, pipeline: Ints) -> tuple[Any, Any]:
+    """The same while training, where the framework places the layers."""
+    defaults = sizing_constants().training.frameworks.get(job.framework or "")
+    return stage_params(shape, pipeline, fills_last=defaults is not None and defaults.fills_last_stage)
 
 
 def cached_bytes_per_sequence(shape: Shape, tokens: int, bytes_per_element: float, tensor: Any, block: int) -> Any:

@@ -10,6 +10,7 @@ from msgspec import Struct
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.rows import Rows
+from whichgpu.engine.sizing.versions import older
 
 
 class StateBytes(Struct, frozen=True):
@@ -64,6 +65,21 @@ def splits_models(job: Job) -> bool:
     """Whether the framework splits a model over GPUs in the manner of Megatron, and never shards its weights."""
     defaults = sizing_constants().training.frameworks.get(job.framework or "")
     return defaults is not None and not defaults.shards_weights
+
+
+def drops_gradients(job: Job) -> bool:
+    """Whether no gradients are there while the loss of a step is taken.
+
+    Over several micro-batches they add up. PyTorch before 2.0 sets them to zero between steps, and so keeps them;
+    engines of their own let go of them.
+    """
+    training = sizing_constants().training
+    defaults = training.frameworks.get(job.framework or "")
+    if job.optimizer_in_backward or (defaults is not None and defaults.releases_gradients):
+        return True
+    own = (job.sharding or "").startswith("zero") or job.framework == "deepspeed" or splits_models(job)
+    zeroed = older(job.pytorch_version, training.step_by_release.sets_to_none_since) and not own
+    return job.gradient_accumulation == 1 and not zeroed
 
 
 #: Ways to shard whose offload takes the optimizer's state alone to the host.

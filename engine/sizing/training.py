@@ -17,8 +17,8 @@ from whichgpu.engine.sizing.reinforcement import beside_the_actor, rollout_part,
 from whichgpu.engine.sizing.replicas import cast_weights, replica_buckets
 from whichgpu.engine.sizing.rows import Rows
 from whichgpu.engine.sizing.shape import Shape
-from whichgpu.engine.sizing.sharing import stage_params
-from whichgpu.engine.sizing.states import gradients_stay, shards, state_bytes, weights_stay
+from whichgpu.engine.sizing.sharing import trained_stage
+from whichgpu.engine.sizing.states import drops_gradients, gradients_stay, shards, state_bytes, weights_stay
 from whichgpu.engine.sizing.training_adapters import append_adapters, append_frozen_base, bytes_of_an_adapter
 from whichgpu.engine.sizing.training_band import finished
 from whichgpu.engine.sizing.training_terms import (
@@ -53,14 +53,14 @@ def training_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
     parts: list[PartColumn] = []
     workspace = released = 0.0
     trained: Any
-    layer_params, end_params = stage_params(shape, rows.pipeline)
+    layer_params, end_params = trained_stage(job, shape, rows.pipeline)
     if job.peft:
         append_frozen_base(job, shape, rows, parts)
         trained, released = append_adapters(job, shape, rows, parts)
         parts += replica_buckets(job, rows, trained)
     else:
         shape = _without_frozen_encoders(job, shape, rows, parts)
-        layer_params, end_params = stage_params(shape, rows.pipeline)
+        layer_params, end_params = trained_stage(job, shape, rows.pipeline)
         trained = layers_on_rank(job, shape, rows, layer_params) + end_params / tensor
         block = Block(
             trained,
@@ -101,7 +101,7 @@ def training_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
 def _looked_up(job: Job, shape: Shape, rows: Rows) -> Any:
     """Parameters of an embedding that nothing is multiplied with: one that is the head too is not among them."""
     apart = shape.head or job.family == "encoder"
-    return np.minimum(stage_params(shape, rows.pipeline)[1], shape.embedding) / rows.tensor if apart else 0.0
+    return np.minimum(trained_stage(job, shape, rows.pipeline)[1], shape.embedding) / rows.tensor if apart else 0.0
 
 
 def _without_frozen_encoders(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> Shape:
@@ -192,9 +192,7 @@ def trained_states(job: Job, block: Block, rows: Rows, parts: list[PartColumn]) 
         whole = np.where(rows.sharded("fsdp"), _fetched_gb(job, block), deep / 1e9)
         parts.append(PartColumn(LIVE_LAYER, np.where(gathered, whole, 0.0), layer_inputs, gathered))
         return 0.0, 0.0
-    # A step of one micro-batch sets its gradients to none at its end; over several they lie beside the next one's loss.
-    once = job.gradient_accumulation == 1
-    releases = once or job.optimizer_in_backward or (defaults is not None and defaults.releases_gradients)
+    releases = drops_gradients(job)
     parts.append(PartColumn(WEIGHTS, count * per.weights / over_weights, (count, per.weights, over_weights)))
     gradients = (block.largest / 1e9 if job.optimizer_in_backward else count) * per.gradients / over_gradients
     if not releases:

@@ -17,8 +17,8 @@ from whichgpu.engine.sizing.model import PartColumn
 from whichgpu.engine.sizing.rows import Rows
 from whichgpu.engine.sizing.serving import layer_bytes
 from whichgpu.engine.sizing.shape import Shape
-from whichgpu.engine.sizing.sharing import stage_params
-from whichgpu.engine.sizing.states import shards, weights_stay
+from whichgpu.engine.sizing.sharing import trained_stage
+from whichgpu.engine.sizing.states import drops_gradients, shards, weights_stay
 from whichgpu.engine.sizing.training_terms import (
     ADAPTERS,
     AROUND_FROZEN,
@@ -37,7 +37,7 @@ def append_frozen_base(job: Job, shape: Shape, rows: Rows, parts: list[PartColum
     tensor = rows.tensor
     weight = sizing_constants().weights[job.weight_precision]
     over = shards(rows)[0]
-    layer_params, end_params = stage_params(shape, rows.pipeline)
+    layer_params, end_params = trained_stage(job, shape, rows.pipeline)
     ends = (4.0 if wide_ends(job) else 2.0) if weight.ends_16bit else weight.body
     whole_body = layer_bytes(job, shape, weight, 1)
     # Scales are no parameters: they are neither sharded nor offloaded.
@@ -82,14 +82,14 @@ def append_adapters(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn])
     trained = adapter_params(shape, job.lora_rank, job.lora_targets) / (rows.tensor * rows.pipeline)
     trained = trained + expert_adapters(job, shape) / (expert_spread(job, shape, rows) * rows.pipeline)
     kept_here, gradients = _bytes_here(job, rows)
-    # A step of one micro-batch has none of its gradients yet when the loss is taken.
-    released = trained * gradients / 1e9 if job.gradient_accumulation == 1 else 0.0
-    kept_here = kept_here + (0.0 if job.gradient_accumulation == 1 else gradients)
+    releases = job.gradient_accumulation == 1 and drops_gradients(job)
+    released = trained * gradients / 1e9 if releases else 0.0
+    kept_here = kept_here + (0.0 if releases else gradients)
     parts.append(PartColumn(ADAPTERS, trained * kept_here / 1e9, (trained / 1e6, job.lora_rank, kept_here)))
     states = _whole_beside_adapters(job, rows)
     if job.trains_embeddings:
         # Copies beside the frozen originals, with gradients and moments.
-        ends = stage_params(shape, rows.pipeline)[1] / rows.tensor
+        ends = trained_stage(job, shape, rows.pipeline)[1] / rows.tensor
         copied = states + (4.0 if job.weight_precision == "fp32" else 2.0)
         parts.append(PartColumn(TRAINED_ENDS, ends * copied / 1e9, (ends / 1e6, copied)))
         trained = trained + ends

@@ -9,6 +9,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from whichgpu.engine.sizing.band_formulas import band_formulas
+from whichgpu.engine.sizing.communicators import collectives_gb, communicators, exchanging_peers
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layers import score_bytes_per_token
@@ -22,6 +23,7 @@ from whichgpu.engine.sizing.training_terms import (
     ACTIVATIONS,
     ADAPTERS,
     ALLOCATOR,
+    COLLECTIVES,
     CONTEXT,
     FROZEN,
     GRADIENTS,
@@ -52,13 +54,13 @@ def finished(
     ``less_gb`` what may be missing, ``apart`` what is held but never in use together, in GB.
     """
     constants = sizing_constants()
-    count = rows.count
     tensors = total_gb(parts)
     fragmentation = constants.training.fragmentation.value * soft if job.varying_lengths else None
     share = allocator_share(rows)
     if fragmentation is not None:
         share = share + fragmentation / tensors
-    collectives = np.where(count > 1, constants.collectives_gib.value * GIB, 0.0)
+    groups, peers = communicators(job, rows), exchanging_peers(job, rows)
+    collectives = collectives_gb(groups, peers)
     outside = rows.context_gb + collectives
     whole = tensors * (1.0 + share) + outside
     # A block that is held but not in use goes back where a card comes to its end (CUDACachingAllocator.cpp, which
@@ -67,7 +69,8 @@ def finished(
     if np.any(spare):
         parts[:] = [part._replace(gb=part.gb - spare) if part.kind is ACTIVATIONS else part for part in parts]
     parts.append(PartColumn(ALLOCATOR, (tensors - spare) * share, (share,)))
-    parts.append(PartColumn(CONTEXT, outside, (count,)))
+    parts.append(PartColumn(CONTEXT, rows.context_gb, (rows.count,)))
+    parts.append(PartColumn(COLLECTIVES, collectives, (groups, peers), groups > 0))
     total = total_gb(parts)
 
     def band() -> Band:

@@ -159,7 +159,13 @@ ALLOCATOR = TermKind(
 )
 CONTEXT = TermKind(
     "context",
-    "driver context and, with several GPUs, collective buffers",
+    "driver context",
     ("ranks",),
     "agilerl-arena 1.29 memory/specs.py",
+)
+COLLECTIVES = TermKind(
+    "context",
+    "NCCL's buffers: of each communicator, and of each GPU of the machine with which tokens for experts are exchanged",
+    ("communicators", "exchanging_gpus"),
+    "agilerl-arena 1.29 memory/specs.py; NVIDIA/nccl issues 964 and 1685",
 )

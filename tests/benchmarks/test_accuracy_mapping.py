@@ -11,6 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "accuracy"))
 
+from asking import sizes
 from mapping import line_of
 
 
@@ -109,6 +110,12 @@ def test_the_release_of_a_framework(software, release):
     assert (found["training_framework"], found.get("training_framework_version")) == ("unsloth", release)
 
 
+@pytest.mark.parametrize(("precision", "means"), [("fp32", "fp32"), ("bf16-true", "bf16")])
+def test_a_loop_of_ones_own_takes_the_loss_in_its_own_format(precision, means):
+    assert line(task="pretrain", precision=precision, framework="own loop")["loss_precision"] == means
+    assert "loss_precision" not in line(task="pretrain", precision=precision, framework="transformers")
+
+
 def test_a_loop_that_lets_its_logits_go():
     held, freed = (line(task="lora", framework=f"PEFT, own loop{end}") for end in ("", ", frees logits"))
     assert "holds_logits" not in held
@@ -135,3 +142,13 @@ def test_a_loss_in_chunks_is_said_in_words():
 )
 def test_who_holds_what_a_model_answered(told, means):
     assert line(task="lora", framework=told).get("holds_logits") is means
+
+
+def test_a_configuration_is_asked_for_as_a_file_and_says_the_size() -> None:
+    config = {"model_type": "bloom", "n_layer": 70, "hidden_size": 14336, "n_head": 112, "vocab_size": 250880}
+    told = line(task="pretrain", params_b=20, config=config)
+    assert told["config"] == config
+    assert "param_count_b" not in told
+    answer = sizes([{"id": "one", "gpu": "nvidia-h100-80gb-sxm", "count": 1, **told}])[0]
+    assert answer["method"] == "architecture"
+    assert answer["breakdown"]["weights_gb"] / 2 == pytest.approx(176.2, rel=0.01)

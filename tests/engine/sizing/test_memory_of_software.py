@@ -225,3 +225,18 @@ def test_pictures_of_a_segmenter_may_be_half_as_tall_as_wide():
     for model, wide in ((dense, True), (boxes, False)):
         found = estimate(model, **facts)
         assert (found.low_gb < found.allocated_gb - 0.5 * found.breakdown["activations"]) is wide
+
+
+def test_gradients_that_are_set_to_zero_stay() -> None:
+    """Before PyTorch 2.0; DeepSpeed lets go of its own, and over several micro-batches they stay anyhow."""
+    facts = {"task": "full_finetuning", "seq_len_tokens": 4096, "batch_size_per_gpu": 4, "flash_attention": True}
+    once = facts | {"gradient_accumulation_steps": 1, "training_framework": "transformers"}
+
+    def gradients(**more) -> float:
+        return estimate(LLAMA_8B, **once | more).breakdown["gradients"]
+
+    whole = estimate(LLAMA_8B, **once | {"gradient_accumulation_steps": 2}).breakdown["gradients"]
+    assert gradients(pytorch_version="1.13.1") == whole
+    assert gradients(pytorch_version="2.0.1") == gradients() < whole
+    sharded = {"training_framework": "deepspeed", "sharding": "zero2"}
+    assert gradients(pytorch_version="1.13.1", **sharded) == gradients(pytorch_version="2.0.1", **sharded)

@@ -53,3 +53,9 @@ def test_a_base_of_gptq_is_trained_as_others_are():
     for weights in ("gptq-int4", "awq-int4", "nf4"):
         facts = QLORA | {"weight_precision": weights, "training_framework": "trl", "transformers_version": "4.48.1"}
         assert of_a_logit("mistral-7b-v0.1", **facts) == 14.0
+
+
+def test_a_loop_of_ones_own_takes_its_loss_outside_of_a_compiled_model() -> None:
+    facts = FULL | {"loss_precision": "bf16", "holds_logits": False}
+    assert of_a_logit("llama-3.1-8b", **facts, compiled=True) == of_a_logit("llama-3.1-8b", **facts) == 6.0
+    assert of_a_logit("llama-3.1-8b", **FULL, compiled=True) == 8.0

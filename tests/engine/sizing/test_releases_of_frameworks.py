@@ -82,3 +82,19 @@ def test_a_release_that_is_not_stated_widens_the_band_upwards():
     assert open_.per_gpu_gb == known.per_gpu_gb
     assert open_.high_gb > known.high_gb
     assert open_.low_gb == known.low_gb
+
+
+@pytest.mark.parametrize(
+    ("facts", "bytes_each"),
+    [
+        ({"compiled": True}, 4),  # the cast is in the compiled function, which keeps answers of 16 bits
+        ({"compiled": True, "training_framework_version": "0.1.0"}, 4),
+        ({"compiled": True, "training_framework_version": "0.0.2"}, 12),  # compiling left the loss out
+        ({}, 12),
+        ({"compiled": True, "training_framework": "transformers"}, 8),  # as a fused loss, where nobody says
+    ],
+)
+def test_what_torchtitans_compiled_loss_holds_hangs_on_the_release(facts, bytes_each):
+    full = {"task": "pretraining", "peft_method": "none", "weight_precision": "bf16", "compute_precision": "mixed"}
+    logits = estimate(**full | {"training_framework": "torchtitan"} | facts).breakdown["logits"]
+    assert logits == pytest.approx(TOKENS * 128256 * bytes_each / 1e9)
