@@ -167,18 +167,33 @@ def far_better(one: MeasureColumns, other: MeasureColumns, objective: Objective,
     return found & (mine.family != its.family)
 
 
-def asks_too_much(one: MeasureColumns, other: MeasureColumns, objective: Objective, mine: Traits, its: Traits) -> Any:
+def asks_too_much(
+    one: MeasureColumns,
+    other: MeasureColumns,
+    objective: Objective,
+    mine: Traits,
+    its: Traits,
+    *,
+    stands_in: bool = False,
+) -> Any:
     """Whether the second plan costs or waits more than a guide's word for it may, beside the first one.
 
     An answer that comes later than people tolerate counts as many times as costly, of no card any less.
+
+    Args:
+        one: cost and time of the first plan.
+        other: the same of the second.
+        objective: tells the margins.
+        mine: what else is known of the first plan.
+        its: the same of the second.
+        stands_in: the second is no guide's card: it may not cost less in dollars alone, being late.
     """
     perceived, its_perceived = mine.usd_per_hour * one.lateness, its.usd_per_hour * other.lateness
     enough = perceived + objective.guide_least_saving <= its_perceived
     cheaper = (one.perceived_cost * objective.guide_price_ratio <= other.perceived_cost) & enough
     # What a service can sustain is known, and of nothing else.
-    for_hardly_more = (one.perceived_cost <= other.perceived_cost * (1 + objective.guide_hour_share)) & (
-        mine.capacity > 0
-    )
+    costs, its_costs = (one.perceived_cost, other.perceived_cost) if stands_in else (one.cost, other.cost)
+    for_hardly_more = (costs <= its_costs * (1 + objective.guide_hour_share)) & (mine.capacity > 0)
     sooner = (one.perceived_time * objective.guide_time_ratio <= other.perceived_time) & for_hardly_more
     return cheaper | sooner
 
