@@ -40,8 +40,11 @@ def alternative_blocks(decision: JsonObject, names: Names, *, everything: bool) 
     shown = others if everything else others[:SHOWN_ALTERNATIVES]
     best = decision["recommendation"]
     timed, runs = is_service(decision), bool(best and best["cost"].get("usd_per_run"))
-    rows = ([_row(best, names, "the answer", timed=timed, runs=runs)] if best else []) + [
-        _row(plan, names, against(plan, best), timed=timed, runs=runs) for plan in shown
+    rows = (
+        [_row(best, names, _joined("the answer", _standing(best, names, None)), timed=timed, runs=runs)] if best else []
+    ) + [
+        _row(plan, names, _joined(against(plan, best), _standing(plan, names, best)), timed=timed, runs=runs)
+        for plan in shown
     ]
     timing = ("Answer in",) if timed else ()
     headers = ("Plan", "Memory per GPU", "The run" if runs else "Speed", *timing, "Per hour", "Score", "vs. the answer")
@@ -70,12 +73,16 @@ def _row(plan: JsonObject, names: Names, beside: str, *, timed: bool, runs: bool
         *timing,
         usd(cost["usd_per_hour"]),
         score,
-        "; ".join(words for words in (beside, _standing(plan, names)) if words),
+        beside,
     )
 
 
-def _standing(plan: JsonObject, names: Names) -> str:
-    words = standing_words(plan, names)
+def _joined(*words: str) -> str:
+    return "; ".join(word for word in words if word)
+
+
+def _standing(plan: JsonObject, names: Names, best: JsonObject | None) -> str:
+    words = standing_words(plan, names, best)
     return words if plan["proven"] or plan.get("below_for") == "unverified" else f"not proven; {words}".rstrip("; ")
 
 

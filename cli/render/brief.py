@@ -171,7 +171,7 @@ def _others(
         amount += 1
         if other.get("id") in elsewhere:
             continue
-        words = [against(other, plan), standing_words(other, names) or _ranked_lower(other, decision)]
+        words = [against(other, plan), standing_words(other, names, plan) or _ranked_lower(other, decision)]
         items.append(Item(f"{name}{_its_price(other, plan)}: {'; '.join(word for word in words if word)}."))
     return _section(f"Alternatives{_compared_by(decision)}", items, most, "alternatives", amount)
 

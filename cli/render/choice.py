@@ -48,6 +48,11 @@ _KEPT_BACK = {
     "late": "its answers come later than people tolerate",
     "room": "it only just meets a stated target",
 }
+#: The same, where guides name neither that card or number nor the answer's, which stands in for what they do name.
+_KEPT_BACK_BEHIND_A_STAND_IN = {
+    "guide_cards": "a guide recommends another card, whose place the answer takes",
+    "guide_counts": "a guide recommends another number of GPUs, whose place the answer takes",
+}
 
 
 def chosen_over_blocks(decision: JsonObject, names: Names, *, everything: bool) -> list[Block]:
@@ -58,7 +63,7 @@ def chosen_over_blocks(decision: JsonObject, names: Names, *, everything: bool) 
     if not entries and not preference:
         return []
     shown = entries if everything else entries[:SHOWN_CHOSEN_OVER]
-    items = _chosen_over(shown, names, plan, by_the_hour=is_service(decision))
+    items = _chosen_over(shown, names, decision, by_the_hour=is_service(decision))
     if len(shown) < len(entries):
         items.append(Item(f"and {count_of(len(entries) - len(shown), 'more plan')}; --all shows them"))
     blocks: list[Block] = [Heading("Chosen over"), Paragraph(_measured(decision), "faint")]
@@ -79,14 +84,14 @@ def passed_over(decision: JsonObject, names: Names) -> list[Item]:
     both = sorted((e for e in cheapest if e in fastest), key=lambda e: e["cost_ratio"] / e["speed_ratio"])
     kept = [*both[:1], *cheapest[:1], *fastest[:1]]
     order = [entry for entry in entries if any(entry is each for each in kept)]
-    return [Item(item.text) for item in _chosen_over(order, names, plan)]
+    return [Item(item.text) for item in _chosen_over(order, names, decision)]
 
 
 def _chosen_over(
-    entries: list[JsonObject], names: Names, plan: JsonObject, *, by_the_hour: bool | None = None
+    entries: list[JsonObject], names: Names, decision: JsonObject, *, by_the_hour: bool | None = None
 ) -> list[Item]:
     """One line a plan; a reason is said in full where it is met first, the price unless ``by_the_hour`` is None."""
-    items, said = [], set()
+    plan, items, said = decision["recommendation"], [], set()
     for entry in entries:
         line = f"{short_name(entry, names)} ({_beside(entry)})"
         cost = "" if by_the_hour is None else _price(entry, by_the_hour=by_the_hour)
@@ -96,7 +101,9 @@ def _chosen_over(
             items.append(Item(f"{line}: likewise.{cost}"))
             continue
         said.add(reason)
-        items.append(Item(f"{line}: {_ground(entry, plan, names, same_count=same_count)}.{cost}", _below(entry, names)))
+        items.append(
+            Item(f"{line}: {_ground(entry, decision, names, same_count=same_count)}.{cost}", _below(entry, names))
+        )
     return items
 
 
@@ -108,8 +115,9 @@ def _price(entry: JsonObject, *, by_the_hour: bool) -> str:
     return f" That makes the work {percent(100 * (1 / ratio - 1))} costlier." if ratio and ratio < 1 - _SAME else ""
 
 
-def _ground(entry: JsonObject, plan: JsonObject, names: Names, *, same_count: bool) -> str:
+def _ground(entry: JsonObject, decision: JsonObject, names: Names, *, same_count: bool) -> str:
     """The reason against a plan, with the facts that it rests on."""
+    plan = decision["recommendation"]
     because = entry["because"].strip().rstrip(".")
     of_the_answer = _OF_ITS_FIRST if plan.get("stands_in_for") else _OF_THE_ANSWER
     ground = _SAME_COUNT if same_count else of_the_answer.get(entry["reason"], because)
@@ -117,10 +125,20 @@ def _ground(entry: JsonObject, plan: JsonObject, names: Names, *, same_count: bo
         ground = _SAME_CARD
     unnamed = [name for name in entry.get("waits_for") or () if name not in because]
     if entry["facts"] and (entry["rule"] or entry["reason"] in {"larger", "room", "late", "sooner"}):
-        return f"{ground}; stated: {joined([names.fact(fact) for fact in entry['facts']])}"
+        return "; ".join([ground, *_rests_on(entry["facts"], decision["facts"], names)])
     if unnamed and len(unnamed) == len(entry.get("waits_for") or ()):
         return f"{ground}; not stated: {joined([names.fact(fact) for fact in unnamed])}"
     return ground
+
+
+def _rests_on(facts: list[str], known: JsonObject, names: Names) -> list[str]:
+    """``stated: task``, ``assumed: time to first token that people tolerate``; what follows from these is left out."""
+    origins = {fact: known.get(fact, {}).get("origin", "given") for fact in facts}
+    found = []
+    for word, where in (("stated", "given"), ("assumed", "assumed")):
+        if these := [names.fact(fact) for fact in facts if origins[fact] == where]:
+            found.append(f"{word}: {joined(these)}")
+    return found
 
 
 def _below(entry: JsonObject, names: Names) -> tuple[str, ...]:
@@ -221,7 +239,7 @@ def _spelt(value: object) -> str:
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
-def standing_words(plan: JsonObject, names: Names) -> str:
+def standing_words(plan: JsonObject, names: Names, answer: JsonObject | None = None) -> str:
     """Why an alternative is not the answer: what beats it, or for what it stands below."""
     by = plan.get("dominated_by")
     if by:
@@ -229,7 +247,10 @@ def standing_words(plan: JsonObject, names: Names) -> str:
         if beats == short_name(plan, names):  # The same cards in another split, or on other machines.
             beats += " split or placed otherwise"
         return f"{beats} is better value" if plan.get("below_for") == "outweighed" else f"beaten by {beats}"
-    kept = _KEPT_BACK.get(plan.get("below_for") or "")
+    below = plan.get("below_for") or ""
+    kept = _KEPT_BACK.get(below)
+    if answer is not None and answer.get("stands_in_for"):
+        kept = _KEPT_BACK_BEHIND_A_STAND_IN.get(below, kept)
     return f"kept back: {kept}" if kept else ""
 
 

@@ -168,8 +168,10 @@ def _threshold(entry: JsonObject, names: Names) -> Item:
 def flip_sentence(flip: JsonObject, comparison: JsonObject | None, names: Names) -> str:
     """What would turn the verdict."""
     form = usd if "usd" in flip["fact"].split("_") else percent if flip["fact"].endswith("_pct") else number
-    now, needed = form(flip["now"]), form(flip["needed"])
-    way = {"rent": "Renting", "own": "Owning"}[flip["verdict"]]
+    way, needed = {"rent": "Renting", "own": "Owning"}[flip["verdict"]], form(flip["needed"])
+    if flip["now"] is None:
+        return f"{way} would cost less if the {names.fact(flip['fact'])}, which is not stated, were above {needed}."
+    now = form(flip["now"])
     side = "below" if flip["needed"] < flip["now"] else "above"
     clearly = "clearly " if comparison and comparison["says"] == "even" else ""
     return f"{way} would {clearly}cost less if the {names.fact(flip['fact'])} were {side} {needed} instead of {now}."

@@ -199,7 +199,7 @@ class Beaten:
         """
         one, other = self._side(columns), self._side(rows, as_rows=True)
         figures = one.measures, other.measures, self._objective, one.traits, other.traits
-        found: Flags = np.asarray(dominance.asks_too_much(*figures))
+        found: Flags = np.asarray(dominance.asks_too_much(*figures, stands_in=same_card))
         if not same_card:
             found &= one.traits.family != other.traits.family
         if found.any():

@@ -103,8 +103,8 @@ def outweighs_guide(
 
     It does where it is cheaper and faster by the margin of dominance, or where it saves more than preferences may cost:
     as fast but for that margin and sustaining as much, or with fewer cards over PCIe at no worse a balance. So it does
-    where another card, or more of what is owned, is sooner by that share, serves as much, and costs no more, of what is
-    owned but for the margin of dominance. A service, and a run of known length, costs what it costs: there that is
+    where another card, or more of what is owned, is sooner by that share, serves as much, and costs no more but for the
+    margin of dominance. A service, and a run of known length, costs what it costs: there that is
     enough. A job whose length is not stated is compared by the piece of work, which may cost less on a machine that
     costs several times more an hour: where guides name cards for it, they and their equals stand up to a multiple of
     the cost. Not so where the other costs hardly more an hour, nor where it is the same card in another count.
@@ -124,10 +124,10 @@ def outweighs_guide(
     as_fast = (one.time <= other.time * (1 + objective.dominance_margin)) & sustains
     simpler = (mine.pcie_gpus < its.pcie_gpus) & (one.cost * one.time <= other.cost * other.time)
     saves = one.cost * (1 + objective.preference_share) <= other.cost
-    # Whoever pays no more for an answer sooner by that share asks for no reason beside it.
+    # Whoever pays hardly more for an answer sooner by that share asks for no reason beside it.
     sooner = one.time * (1 + objective.preference_share) <= other.time
-    owned = mine.owned & its.owned  # Cards that stand there cost their power, as long as they run.
-    most = other.cost * (1 + objective.dominance_margin * owned)
+    owned = mine.owned & its.owned
+    most = other.cost * (1 + objective.dominance_margin)
     for_no_more = sooner & (one.cost <= most) & sustains & ((same_card ^ True) | owned)
     beats = clearly_undercuts(one, other, objective.dominance_margin)
     undercuts = beats | (saves & (as_fast | simpler)) | for_no_more | fewer_machines(one, other, objective, mine, its)
@@ -167,16 +167,33 @@ def far_better(one: MeasureColumns, other: MeasureColumns, objective: Objective,
     return found & (mine.family != its.family)
 
 
-def asks_too_much(one: MeasureColumns, other: MeasureColumns, objective: Objective, mine: Traits, its: Traits) -> Any:
+def asks_too_much(
+    one: MeasureColumns,
+    other: MeasureColumns,
+    objective: Objective,
+    mine: Traits,
+    its: Traits,
+    *,
+    stands_in: bool = False,
+) -> Any:
     """Whether the second plan costs or waits more than a guide's word for it may, beside the first one.
 
     An answer that comes later than people tolerate counts as many times as costly, of no card any less.
+
+    Args:
+        one: cost and time of the first plan.
+        other: the same of the second.
+        objective: tells the margins.
+        mine: what else is known of the first plan.
+        its: the same of the second.
+        stands_in: the second is no guide's card: it may not cost less in dollars alone, being late.
     """
     perceived, its_perceived = mine.usd_per_hour * one.lateness, its.usd_per_hour * other.lateness
     enough = perceived + objective.guide_least_saving <= its_perceived
     cheaper = (one.perceived_cost * objective.guide_price_ratio <= other.perceived_cost) & enough
     # What a service can sustain is known, and of nothing else.
-    for_hardly_more = (one.cost <= other.cost * (1 + objective.guide_hour_share)) & (mine.capacity > 0)
+    costs, its_costs = (one.perceived_cost, other.perceived_cost) if stands_in else (one.cost, other.cost)
+    for_hardly_more = (costs <= its_costs * (1 + objective.guide_hour_share)) & (mine.capacity > 0)
     sooner = (one.perceived_time * objective.guide_time_ratio <= other.perceived_time) & for_hardly_more
     return cheaper | sooner
 

@@ -32,7 +32,12 @@ from .language.domains import (
     spread as spread,
 )
 from .language.parsing import parse_condition as parse_condition
-from .language.texts import format_number as format_number, format_value as format_value, render as render
+from .language.texts import (
+    format_number as format_number,
+    format_value as format_value,
+    render as render,
+    template_facts as template_facts,
+)
 from .language.tree import (
     MIRRORED as MIRRORED,
     OPPOSITE as OPPOSITE,

@@ -72,6 +72,22 @@ def lines(blocks: list[Any]) -> list[str]:
     return found
 
 
+def test_a_reason_rests_on_what_was_stated_or_assumed_and_not_on_what_follows() -> None:
+    """What people tolerate is assumed, and a parameter count looked up: neither was stated by anybody."""
+    entry = over(reason="late", rule=None, facts=["lifecycle_stage", "rocm_ok", "task"], because="Too late")
+    job = decision(chosen_over=[entry])
+    job["facts"] |= {
+        "lifecycle_stage": {"value": "production", "origin": "given"},
+        "rocm_ok": {"value": True, "origin": "assumed"},
+        "task": {"value": "inference", "origin": "looked_up"},
+    }
+    said = lines(chosen_over_blocks(job, NAMES, everything=False))
+    assert said[1].endswith(
+        "Too late; stated: project stage (lifecycle_stage); assumed: AMD software is fine (rocm_ok). "
+        "That costs $0.06 an hour."
+    )
+
+
 def test_what_was_passed_over_is_named_with_its_reason_and_price() -> None:
     said = lines(chosen_over_blocks(decision(chosen_over=[over()]), NAMES, everything=False))
     assert said[1] == (
@@ -206,6 +222,14 @@ def test_a_job_is_costlier_for_its_work_and_not_by_the_hour() -> None:
 )
 def test_why_an_alternative_is_not_the_answer(plan: dict[str, Any], says: str) -> None:
     assert standing_words(plan, NAMES) == says
+
+
+def test_behind_a_stand_in_no_guide_is_said_to_name_the_answers_card_or_number() -> None:
+    other = {"dominated_by": None, "below_for": "guide_cards", "gpu": "nvidia-b200", "count": 6}
+    named = {"gpu": "nvidia-b200", "count": 8, "stands_in_for": None}
+    assert standing_words(other, NAMES, named) == "kept back: no guide recommends its card for such work"
+    stand_in = {**named, "stands_in_for": {"id": "nvidia-h200-sxmx8"}}
+    assert "whose place the answer takes" in standing_words(other, NAMES, stand_in)
 
 
 @pytest.mark.parametrize(

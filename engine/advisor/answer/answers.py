@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from whichgpu.engine.advisor.answer.outranked import loss_text
 from whichgpu.engine.advisor.answer.plans import plan_dict
 from whichgpu.engine.advisor.answer.remarks import refusal_text, refusals_text
-from whichgpu.engine.advisor.answer.wording import rejection_text
+from whichgpu.engine.advisor.answer.wording import missed_by, rejection_text
 from whichgpu.engine.advisor.losses import loss_of
-from whichgpu.engine.advisor.outcome import CandidateJudgement, NoAnswer, Outcome
+from whichgpu.engine.advisor.outcome import CandidateJudgement, NoAnswer, Outcome, Rejection
 from whichgpu.engine.catalogue import Knowledge
 from whichgpu.engine.rules import (
     Rule,
@@ -68,13 +69,21 @@ def _nothing_fits(outcome: Outcome, rules: tuple[Rule, ...], vocabulary: Vocabul
     reasons = []
     for rule in rules[:3]:
         hit = [entry for entry in round_.rejections if any(rule.id == other.id for other in entry.rules)]
-        example = min(hit, key=lambda entry: (len(entry.rules), entry.plan.id))
+        example = min(hit, key=partial(_by_nearness, rule, outcome, vocabulary))
         text = rejection_text(rule, {**outcome.intake.facts, **example.facts}, vocabulary)
         plan = f"{example.plan.count} x {example.plan.gpu.name}"
         reasons.append(f"{rule.title}: {len(hit)} of {len(round_.plans)} plans, such as {plan} ({text.rstrip('.')}).")
     if round_.refused:
         reasons.append(f"Besides, {refusals_text(round_.refused)}.")
     return f"every plan is rejected. {' '.join(reasons)}"
+
+
+def _by_nearness(
+    rule: Rule, outcome: Outcome, vocabulary: Vocabulary, entry: Rejection
+) -> tuple[int, float, tuple[int, str]]:
+    """The plan that the fewest rules reject comes first, then that which misses what this one asks for by least."""
+    missed = missed_by(rule, {**outcome.intake.facts, **entry.facts}, vocabulary)
+    return len(entry.rules), missed, (entry.plan.count, entry.plan.id)
 
 
 def rejected_list(outcome: Outcome, vocabulary: Vocabulary) -> list[part_types.Rejection]:

@@ -86,7 +86,7 @@ class Flip(TypedDict):
     """The nearest value of one input at which the comparison turns."""
 
     fact: Annotated[Word, doc("The input.")]
-    now: Annotated[Number, doc("Its value.")]
+    now: Annotated[Number | None, doc("Its value; null where it is not known.")]
     needed: Annotated[Number, doc("The value at which it turns.")]
     verdict: Annotated[Side, doc("What costs less beyond it.")]
 

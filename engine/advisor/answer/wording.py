@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from itertools import combinations
 from typing import Any
 
 from whichgpu.engine.advisor.outcome import Judged
 from whichgpu.engine.core import Facts, number
-from whichgpu.engine.rules import Fallback, Reject, Rule, Vocabulary, render
+from whichgpu.engine.rules import Fallback, Reject, Rule, Vocabulary, render, template_facts
 
 
 #: Ratios nearer to one than this are called the same.
@@ -32,6 +34,21 @@ def spoken(rule: Rule, facts: Facts, vocabulary: Vocabulary) -> str:
 def rejection_text(rule: Rule, facts: Facts, vocabulary: Vocabulary) -> str:
     """Why this rule rejects this plan."""
     return "; ".join(say(effect.text, facts, vocabulary) for effect in rule.effects if isinstance(effect, Reject))
+
+
+def missed_by(rule: Rule, facts: Facts, vocabulary: Vocabulary) -> float:
+    """By how many times a plan misses the limit that its rejection names; infinity where it names none.
+
+    A rejection says what there is and what may be, two figures of one unit: the larger by the smaller.
+    """
+    names = [name for effect in rule.effects if isinstance(effect, Reject) for name in template_facts(effect.text)]
+    figures: dict[str, list[float]] = {}
+    for name in names:
+        fact, value = vocabulary.fact(name), number(facts, name)
+        if fact is not None and fact.unit and value:
+            figures.setdefault(fact.unit, []).append(abs(value))
+    pairs = (pair for values in figures.values() for pair in combinations(values, 2))
+    return min((max(pair) / min(pair) for pair in pairs), default=math.inf)
 
 
 def fallback_text(rule: Rule, facts: Facts, vocabulary: Vocabulary) -> str:

@@ -8,36 +8,42 @@ from whichgpu.engine.plans.costs.comparison import ComparisonSays, CostCompariso
 
 
 _LONGEST_YEARS = 20.0
+_HOURS_PER_YEAR = 8760
 
 
 class Flip(Struct, frozen=True):
     """The value of one input at which the comparison turns.
 
-    Where it is clear, renting and owning cost the same there; where it is not, it becomes clear there.
+    Where it is clear, or cannot be made while the input is unknown, renting and owning cost the same there; where the
+    two come to about the same, it becomes clear there.
     """
 
     fact: str
-    now: float
+    now: float | None  # None where it is not known
     needed: float
     verdict: Side  # what costs less beyond it
 
     @property
     def change(self) -> float:
-        """Relative distance."""
-        return abs(self.needed - self.now) / self.now
+        """Relative distance; of what is not known none can be said."""
+        return abs(self.needed - self.now) / self.now if self.now else 0.0
 
 
 def nearest_flip(comparison: CostComparison) -> Flip | None:
     """The smallest relative change of one input that turns the comparison; None where there is none to turn."""
-    flips = [flip for flip in all_flips(comparison) if flip.needed > 0 and flip.now > 0]
+    flips = [flip for flip in all_flips(comparison) if flip.needed > 0 and (flip.now is None or flip.now > 0)]
     return min(flips, key=lambda flip: (flip.change, flip.fact)) if flips else None
 
 
 def all_flips(comparison: CostComparison) -> tuple[Flip, ...]:
     """Where each input alone turns the comparison; inputs that no reachable value turns are left out."""
     own, rent, purchase = comparison.own_usd, comparison.rent_usd, comparison.owning.purchase
-    if own is None or rent is None or not rent or purchase is None or not purchase.value:
+    if purchase is None or not purchase.value:
         return ()  # Nothing is left to decide for what is paid for.
+    if comparison.usage is None and comparison.bill_month is None:
+        return tuple(_use_flip(comparison, 1.0, "own"))  # How busy it is decides, and is not known.
+    if own is None or rent is None or not rent:
+        return ()
     limit = comparison.clear_ratio
     # The cost of owning over that of renting at which it turns, and what costs less beyond it.
     turns: dict[ComparisonSays, tuple[tuple[float, Side], ...]] = {
@@ -85,23 +91,21 @@ def _flips_at(comparison: CostComparison, ratio: float, verdict: Side) -> list[F
 
 def _use_flip(comparison: CostComparison, ratio: float, verdict: Side) -> list[Flip]:
     """At which use: both sums are straight lines over the busy hours."""
-    usage, busy, rent = comparison.usage, comparison.busy_hours_month, comparison.rent
-    own = comparison.own_usd
-    if usage is None or not busy or rent is None or own is None:
+    usage, rent, owning = comparison.usage, comparison.rent, comparison.owning
+    if rent is None or (usage is not None and not usage.hours_per_year):
         return []
     months = comparison.years * 12
-    fixed = own - comparison.owning.busy_energy_usd_h * busy * months
-    gain = (
-        ratio * rent.value * growth_factor(comparison.rent_growth, comparison.years)
-        - comparison.owning.busy_energy_usd_h
-    )
+    gain = ratio * rent.value * growth_factor(comparison.rent_growth, comparison.years) - owning.busy_energy_usd_h
     if gain <= 0:
         return []
-    now, needed = usage.hours_per_year, fixed / (gain * months) / comparison.count * 12
-    if needed > 8760:
+    needed = owning.total(comparison.years, 0.0) / (gain * months) / comparison.count * 12
+    if needed > _HOURS_PER_YEAR:
         return []
+    if usage is None:
+        return [Flip("utilization_pct", None, 100 * needed / _HOURS_PER_YEAR, verdict)]
+    now = usage.hours_per_year
     if {"utilization_pct", "always_on"} & usage.inputs.keys():
-        return [Flip("utilization_pct", now / 87.6, needed / 87.6, verdict)]
+        return [Flip("utilization_pct", 100 * now / _HOURS_PER_YEAR, 100 * needed / _HOURS_PER_YEAR, verdict)]
     return [Flip("gpu_hours_per_year", now * comparison.count, needed * comparison.count, verdict)]
 
 

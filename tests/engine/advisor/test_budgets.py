@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -218,3 +219,20 @@ def test_the_arithmetic_of_hours_within_a_budget_is_stated(advisor: Advisor) -> 
     made = formulas_of(decision, (chosen.ranked.plan.id, *bought[:3])).plans
     assert float(made[chosen.ranked.plan.id]["plan.usd_per_month"]) == pytest.approx(50)
     assert set(bought[:3]) <= set(made)
+
+
+def test_the_example_of_a_refusal_is_the_plan_that_misses_the_limit_by_least(advisor: Advisor) -> None:
+    """64 MI250X and 1,720,000 hours were the example of a deadline, as the first of the alphabet."""
+    asked = {"task": "inference", "model_name": "llama-3.1-70b", "concurrency": 8, "budget_usd_per_hour": 0.2}
+    answer = decide(advisor, asked)
+    assert answer.outcome.round is not None
+    costs = [
+        float(str(entry.facts["plan.usd_per_hour"]))
+        for entry in answer.outcome.round.rejections
+        if [rule.id for rule in entry.rules] == ["over-budget-per-hour"]
+    ]
+    assert len(costs) > 10
+    why = answer.to_dict()["no_answer"]["why"]
+    told = re.search(r"It costs \$([\d.,]+)/h and \$0.2/h is the most allowed", why)
+    assert told is not None
+    assert float(told[1]) == pytest.approx(min(costs), rel=0.01)

@@ -245,7 +245,9 @@ def test_an_equal_that_is_cheaper_and_faster_stands_in_for_a_guides_card(unstate
     assert found["equal"].stands_in_for == "named"
     assert found["equal"].tier == found["named"].tier
     assert found["named"].dominated_by == "equal"
-    assert answer([named, contender("dear", 10.1, 1)], unstated) == "named"
+    tie = 10 * (1 + unstated.dominance_margin)
+    assert answer([named, contender("dear", tie * 1.01, 1)], unstated) == "named"
+    assert answer([named, contender("a tie", tie * 0.99, 1)], unstated) == "a tie"
     assert answer([named, contender("hardly sooner", 9.8, 1.7)], unstated) == "named"
     assert answer([named, contender("for no more", 10, 1.5)], unstated) == "for no more"
     assert answer([named, contender("more of it", 10, 1, count=2, family="named")], unstated) == "named"
@@ -492,6 +494,18 @@ def test_a_guides_card_gives_way_where_others_answer_much_sooner_for_hardly_more
     assert answer([named, contender("costlier", 130, 15000, an_hour=1.3, sustains=1.0)], unstated) == "named"
     assert answer([named, contender("little", 120, 25000, an_hour=1.2, sustains=1.0)], unstated) == "named"
     assert answer([named, contender("sustains-less", 120, 15000, an_hour=1.2, sustains=0.5)], unstated) == "named"
+
+
+def test_what_stands_in_late_gives_way_to_more_of_itself_that_is_in_time(unstated: Objective) -> None:
+    """Five of a card that answered after 25 s stood in for a guide's, where twelve cost no more as lateness counts."""
+    named = contender("named", 28, 52, cards=True, lateness=3.4, sustains=1.0, an_hour=28)
+    five = contender("five", 20, 37, lateness=2.5, sustains=1.0, an_hour=20, family="card", count=5, replicas=5)
+    sizes = {"an_hour": 48, "family": "card", "count": 12, "replicas": 12, "sustains": 2.0}
+    assert answer([named, five], unstated) == "five"
+    assert answer([named, five, contender("twelve", 48, 17, **sizes)], unstated) == "twelve"
+    # Where nobody waits too long, more of it costs more for what nobody asked for.
+    named, five = (replace(plan, measures=replace(plan.measures, lateness=1.0)) for plan in (named, five))
+    assert answer([named, five, contender("twelve", 48, 17, **sizes)], unstated) == "five"
 
 
 def test_a_guides_card_gives_way_where_its_answers_come_later_than_people_bear(unstated: Objective) -> None:

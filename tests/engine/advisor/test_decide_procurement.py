@@ -45,6 +45,33 @@ def test_use_turns_the_verdict(decide: Decide, utilization: int, horizon: int, e
     assert answer["sources"]
 
 
+@pytest.mark.parametrize("also", [{}, {"traffic_pattern": "steady"}, {"project_months": 36}, {"has_ops_team": True}])
+def test_a_wish_to_buy_or_steady_traffic_makes_nobody_rent_who_has_a_place(
+    decide: Decide, also: dict[str, Any]
+) -> None:
+    place = {"task": "inference", "model_name": "llama-3.3-70b", "concurrency": 30, "deployment_site": "datacenter"}
+    without, wished = (decide({**place, **also, **wish}).to_dict() for wish in ({}, {"procurement_wish": "buy"}))
+    assert without["procurement"]["verdict"] == "undecided"
+    assert wished["procurement"]["verdict"] == "undecided"
+    assert wished["recommendation"]["cost"]["origin"] == "purchase"
+    flip = wished["procurement"]["flip"]
+    assert (flip["fact"], flip["now"]) == ("utilization_pct", None)
+    busy = decide({**place, **also, "utilization_pct": min(100, 1.4 * flip["needed"])}).to_dict()["procurement"]
+    assert busy["comparison"]["own_usd"] < busy["comparison"]["rent_usd"]
+
+
+def test_a_sum_in_all_for_a_purchase_is_held_against_the_purchase(decide: Decide) -> None:
+    """How long the runs take that hardware is bought for nobody has to say."""
+    lab = {"task": "full_finetuning", "param_count_b": 7, "deployment_site": "workstation", "procurement_wish": "buy"}
+    answer = decide({**lab, "runs_cadence": "daily", "budget_usd_total": 50_000}).to_dict()
+    plan = answer["recommendation"]
+    assert plan["proven"]
+    assert plan["cost"]["usd_per_run"] is None
+    assert answer["figures"]["purchase_usd"]["value"] <= 50_000
+    rented = decide({"task": "full_finetuning", "param_count_b": 7, "budget_usd_total": 50_000}).to_dict()
+    assert not rented["recommendation"]["proven"]
+
+
 def test_hardware_that_is_there_already_is_kept_however_little_it_is_used(decide: Decide) -> None:
     for owned, expected in (["nvidia-l4:4"], "buy"), (["nvidia-v100-16gb"], "rent"):
         facts = {**JOB, "utilization_pct": 20, "gpus_owned": owned, "gpu_candidates": ["nvidia-l4"]}

@@ -47,3 +47,14 @@ def test_a_deadline_takes_the_place_of_what_people_tolerate(advisor: Advisor) ->
     run = {"task": "pretraining", "param_count_b": 1, "train_tokens_b": 20, "deadline_hours": 5000}
     facts = advisor.decide(advisor.read(run), decided_at=NOW).outcome.intake.facts
     assert "run_bearable_hours" not in facts
+
+
+def test_the_largest_published_run_is_planned_and_takes_about_as_long_as_it_did(advisor: Advisor) -> None:
+    """Llama 3.1 405B: 30.84 million hours of H100 for 15.6 trillion tokens, by its model card, on up to 16,384."""
+    run = {"task": "pretraining", "param_count_b": 405, "model_family": "llm", "train_tokens_b": 15600}
+    asked = {**run, "gpu_candidates": ["nvidia-h100-80gb-sxm"], "deadline_hours": 2400}
+    chosen = advisor.decide(advisor.read(asked), decided_at=NOW).outcome.chosen
+    assert chosen is not None
+    assert 10_000 < chosen.ranked.plan.count <= 16_384
+    gpu_hours = float(chosen.facts["plan.hours"]) * chosen.ranked.plan.count
+    assert gpu_hours == pytest.approx(30.84e6, rel=0.25)

@@ -409,8 +409,24 @@ def test_costlier_rent_never_speaks_for_renting(facts: dict[str, float], factor:
     assert own({**facts, "buy_quote_usd": facts["buy_quote_usd"] * factor}) <= own(facts)
 
 
-def test_no_verdict_has_no_flip() -> None:
+def test_without_a_rent_there_is_nothing_to_turn() -> None:
     assert nearest_flip(comparison({"buy_quote_usd": 2000.0})) is None
+
+
+@given(QUOTES, PLANS)
+def test_where_use_is_not_known_the_flip_tells_from_which_use_on_owning_costs_less(
+    stated: dict[str, float], subject: tuple[str, int]
+) -> None:
+    facts: Facts = {"task": "inference", "param_count_b": 7.0, "deployment_site": "datacenter"}
+    facts |= {name: value for name, value in stated.items() if name != "utilization_pct"}
+    bought = plan(*subject, facts)
+    flip = nearest_flip(comparison(facts, bought))
+    if flip is None:  # Renting costs less however busy it is.
+        ratio = comparison({**facts, "utilization_pct": 100.0}, bought).ratio
+        assert ratio is None or ratio > 1
+        return
+    assert (flip.fact, flip.now, flip.verdict) == ("utilization_pct", None, "own")
+    assert comparison({**facts, "utilization_pct": flip.needed}, bought).ratio == pytest.approx(1.0, rel=1e-6)
 
 
 def test_hours_that_were_stated_as_gpu_hours_flip_as_gpu_hours() -> None:
