@@ -79,7 +79,7 @@ def generator_training(job: Job, generator: Generator, rows: Rows) -> MemoryColu
     tokens = tokens_of(job, generator) * rows.batch
     element = 2.0 if job.recipe == "fp32" else 1.0
     activations = _kept_gb(job, generator, rows) * element
-    encoded = 0.0 if cached else rows.batch * pixels_of(job) * known.vae_bytes_per_pixel.value * element / 1e9
+    encoded = 0.0 if cached else rows.batch * pixels_of(job) * known.vae_bytes_per_pixel_encoded.value / 1e9
     activations = np.maximum(activations, encoded)
     # It is not stated whether encoders whose outputs are cached stay on the GPU.
     open_gb = encoders if cached and job.encoders_cached is None and not job.cpu_offload else 0.0
