@@ -223,7 +223,7 @@ def test_a_backbone_that_attends_keeps_more_numbers_where_they_are_narrow():
     assert larger.elements(1e6) > 2 * found.elements(1e6)
 
 
-# GB by mmdetection's own table (5f4ef0fe, configs/solov2/README.md), with two pictures of 1333 x 800; norms learn there.
+# GB by mmdetection's own table (5f4ef0fe, configs/solov2/README.md), two pictures of 1333 x 800; norms learn there.
 @pytest.mark.parametrize(("name", "gb"), [("SOLOv2 R-50", 5.1), ("SOLOv2 R-101", 6.9)])
 def test_a_network_that_tells_masks_by_places_takes_what_mmdetection_measured(advisor, name, gb):
     facts = {"task": "full_finetuning", "model_name": name, "batch_size_per_gpu": 2, "image_px": 1333, "gpu_count": 8}
