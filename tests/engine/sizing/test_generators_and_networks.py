@@ -257,6 +257,20 @@ def test_trainers_of_generators_recompute_where_nothing_is_said(trainer):
     assert found.breakdown["activations"] == pytest.approx(said.breakdown["activations"])
 
 
+def test_weights_that_are_cast_from_eight_bits_wait_for_the_backward_pass_as_they_were_cast():
+    flux = replace(FLUX, layers=57)
+    facts = {**LORA, "weight_precision": "fp8", "lora_rank": 16, "encoders_cached": True}
+
+    def found(trainer: str, checkpointing: str) -> dict[str, float]:
+        return estimate(flux, **facts, training_framework=trainer, gradient_checkpointing=checkpointing).breakdown
+
+    layer = found("sd-scripts", "full")
+    assert layer["dequantised_layer"] == pytest.approx(2 * layer["weights"] / 57)
+    assert found("sd-scripts", "none")["dequantised_layer"] == pytest.approx(57 * layer["dequantised_layer"])
+    assert found("musubi-tuner", "full")["weights"] == pytest.approx(1.0625 * layer["weights"])
+    assert "dequantised_layer" not in found("ai-toolkit", "full")
+
+
 def test_blocks_that_wait_leave_the_others_the_one_that_computes_and_the_next():
     flux = replace(FLUX, layers=57)
     served = {"task": "inference", "encoders_cached": True, "concurrency": 1}
