@@ -217,16 +217,16 @@ def _decoded(decoder: Decoder, module: torch.nn.Module, edge: int) -> tuple[floa
     return (five[0] - three[0]) / 2.0, (five[1] - three[1]) / 2.0
 
 
-def decoding(decoder: Decoder, module: Any, edge: int, frames: int | None) -> Callable[[], Any]:
-    """A decoding of a square picture, or of so many latent frames."""
+def decoding(decoder: Decoder, module: Any, edge: int, frames: int | None, device: str = "meta") -> Callable[[], Any]:
+    """A decoding of a square picture, or of so many latent frames, by a module on that device."""
     places = edge // decoder.spatial
     shape: tuple[int, ...] = (1, decoder.channels, places, places)
     named = dict(decoder.named)
     if frames is not None:
         shape = (1, decoder.channels, frames, places, places)
     if named.get("temb") == "time":
-        named["temb"] = torch.empty(1, dtype=_HALF, device="meta")
-    latent = torch.empty(*shape, dtype=_HALF, device="meta")
+        named["temb"] = torch.empty(1, dtype=_HALF, device=device)
+    latent = torch.empty(*shape, dtype=_HALF, device=device)
     return lambda: module.decode(latent, return_dict=False, **named)
 
 

@@ -1,8 +1,7 @@
 """What PyTorch's allocator holds over a training step beyond its tensors, and with how much of a card it would manage.
 
-Every storage of two steps of a Llama, with adapters or whole, is taken from and given back to the allocator of
-``joined.py`` in the order of the trace: once on a card without end, then on ever smaller ones, where it gives back
-segments that are wholly free. Streams are not distinguished, as FSDP's are.
+Every storage of two steps of a Llama, with adapters or whole, goes through the allocator of ``allocated.py``, which
+does not tell streams apart, as FSDP's are.
 
 Usage: python benchmarks/lab/held.py
 """
@@ -25,9 +24,9 @@ warnings.simplefilter("ignore")
 
 import peft
 import transformers
-from joined import Block, CachingAllocator, OutOfMemoryError
+from allocated import Recorded, least, served
 from torch.nn import functional
-from tracer import LiveStorages, fake_device, faked
+from tracer import fake_device, faked
 from transformers_traced import TARGETS, Dims, config
 
 
@@ -38,28 +37,6 @@ _SHAPES = (
     Dims(5120, 40, 40, 128, 13824, vocab=32000),
 )
 _BATCHES = ((1, 2048), (1, 8192), (4, 1024), (8, 2048))
-_HALVINGS = 8
-
-
-class Recorded(LiveStorages):
-    """Storages as they come and go: each by its key, with its size, or minus it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.events: list[tuple[int, int]] = []
-
-    def see(self, tensor: torch.Tensor) -> None:
-        """Note a storage that is new."""
-        key = tensor.untyped_storage()._cdata
-        known = key in self.live
-        super().see(tensor)
-        if not known and self.live[key]:
-            self.events.append((key, self.live[key]))
-
-    def _forget(self, key: int) -> None:
-        if self.live.get(key):
-            self.events.append((key, -self.live[key]))
-        super()._forget(key)
 
 
 def recorded(dims: Dims, layers: int, *, adapters: bool, recompute: bool) -> tuple[int, list[tuple[int, int]]]:
@@ -94,30 +71,6 @@ def recorded(dims: Dims, layers: int, *, adapters: bool, recompute: bool) -> tup
                 optimizer.step()
                 optimizer.zero_grad(set_to_none=True)
     return weights, seen.events
-
-
-def served(events: list[tuple[int, int]], capacity: float = float("inf")) -> CachingAllocator:
-    """An allocator that has served these."""
-    allocator, blocks = CachingAllocator(capacity), dict[int, Block]()
-    for key, size in events:
-        if size > 0:
-            blocks[key] = allocator.take(size)
-        elif key in blocks:
-            allocator.give(blocks.pop(key))
-    return allocator
-
-
-def least(events: list[tuple[int, int]], free: CachingAllocator) -> float:
-    """The smallest card on which they are served, in bytes."""
-    low, high = float(free.most_allocated), float(free.most_reserved)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        try:
-            served(events, middle)
-            high = middle
-        except OutOfMemoryError:
-            low = middle
-    return high
 
 
 def main() -> None:

@@ -37,6 +37,7 @@ _HEADS = (
     ("pspnet", r"pspnet"),
     ("fcn", r"(?<![a-z])fcn"),
     ("upernet", r"upernet"),
+    ("solov2", r"(?<![a-z])solo-?v2"),
 )
 #: Over a pyramid, and over a backbone whose last stages are dilated.
 _USUAL = (("towers-normed", r"(?<![a-z])fpn"), ("pspnet", r"(?<![a-z])d(?:8|16)(?![0-9])"))

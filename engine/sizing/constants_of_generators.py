@@ -69,8 +69,11 @@ class Diffusion(FrozenModel):
     denoiser_medium_b: Constant
     t5_encoders: dict[str, WideEncoder]
     t5_encoders_source: str
-    vae_bytes_per_pixel: Constant
+    vae_bytes_per_pixel: Constant  # of each picture that is decoded
+    vae_bytes_per_pixel_once: Constant  # of one picture, however many there are
     vae_bytes_per_pixel_wide: Constant  # where it decodes in 32 bits
+    vae_bytes_per_pixel_wide_once: Constant
+    vae_bytes_per_pixel_encoded: Constant
     score_bytes: Constant  # of attention that is not fused, while pictures are made
     pictures_at_once: Constant  # frames of a clip that an autoencoder of pictures decodes together
     clip_decoders: dict[str, HeldByDecoder]

@@ -54,6 +54,7 @@ class NetworkNames(FrozenModel):
     transformers: str
     of_one_width: str  # of them, those all of whose products are over tokens of one width
     swin: str  # with groups ``size`` and ``window``
+    segformer: str  # with a group ``size``
     area_attention: str  # with a group ``size``
     matched: str  # detectors whose loss matches answers to what is in the pictures
     matched_twice: str  # of them, those with a second head
@@ -99,6 +100,9 @@ class Vision(FrozenModel):
     names: NetworkNames
     swin_stages: dict[str, SwinStages]  # by size
     swin_window: Constant  # places of an edge
+    segformer_layers: dict[str, tuple[int, int, int, int]]  # of its stages, by size
+    segformer_heads: tuple[int, int, int, int]  # of each stage
+    segformer_source: str
     area_scores: dict[str, float]  # of YOLO12, of all layers, for each pair of sixteenths of the picture's edges
     matched_bytes: Constant  # of a place that a detector answers for, while answers are matched to what is there
     matched_class_bytes: Constant  # the same for each class

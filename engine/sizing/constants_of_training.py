@@ -99,6 +99,8 @@ class Framework(FrozenModel):
     unties_head: bool = False  # a head that is tied to the embedding is a matrix of its own
     third_stage: str = "auto"  # of ZeRO, as one of the configurations under ``zero`` has it
     offload_keeps_inputs: bool = False  # matrices that fetch their weights keep their inputs, trained or frozen
+    casts_fp8: bool = False  # weights in fp8 are cast for each product, which keeps what is cast for its gradients
+    fp8_scales: float = 0.0  # bytes a parameter that scales of such weights take
     shards_weights: bool = True  # weights may be spread over data ranks (ZeRO-3, FSDP), or wait in host memory
     source: str
 

@@ -71,6 +71,14 @@ def frames_at_once(job: Job) -> float:
     return known.frames_per_latent.value / 2.0
 
 
+def decoded_picture_bytes(pictures: Any, *, wide: bool) -> Any:
+    """Bytes for each pixel of a picture while so many are decoded together, in 16 or 32 bits."""
+    known = sizing_constants().diffusion
+    if wide:
+        return pictures * known.vae_bytes_per_pixel_wide.value + known.vae_bytes_per_pixel_wide_once.value
+    return pictures * known.vae_bytes_per_pixel.value + known.vae_bytes_per_pixel_once.value
+
+
 def decoded_bytes(job: Job, vae_b: float, batch: Any) -> Any:
     """Bytes for each pixel of a frame while clips are decoded whole; None where their decoder was not traced."""
     space = latent_space(job.model) if job.model is not None else None

@@ -16,7 +16,7 @@ from whichgpu.engine.sizing.states import shards, weights_stay
 from whichgpu.engine.sizing.training import Block, overlap_gradients, step_part, trained_states
 from whichgpu.engine.sizing.training_adapters import bytes_of_an_adapter
 from whichgpu.engine.sizing.training_band import finished
-from whichgpu.engine.sizing.training_terms import ADAPTERS
+from whichgpu.engine.sizing.training_terms import ADAPTERS, CAST
 from whichgpu.engine.sizing.zero import beside_zero, zero_parts
 
 
@@ -39,29 +39,14 @@ _TRAIN = TermKind(
 
 def generator_training(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     """Memory per GPU of training the denoiser, whole or under adapters, for each row."""
-    constants = sizing_constants()
-    known = constants.diffusion
+    known = sizing_constants().diffusion
     params = generator.network_b * 1e9
     parts: list[PartColumn] = []
     workspace: Any = 0.0
     released: Any = 0.0
     trained: Any
     if job.peft:
-        weight = constants.weights[job.weight_precision].body
-        whole = generator.network_b * weight
-        waits = job.cpu_offload & ~weights_stay(job, rows)
-        share = resident_share(job, generator) if job.blocks_offloaded else min(1.0, 2.0 / generator.layers)
-        frozen = np.where(waits, whole * share, whole / shards(rows)[0])
-        inputs = (generator.network_b, generator.text_b, generator.vae_b, job.weight_precision, job.cpu_offload)
-        parts.append(PartColumn(COMPONENTS, frozen, inputs))
-        # Inputs and outputs of four attention matrices are 8 widths, of two feed-forward ones 10.
-        attentions = generator.traced.attentions if generator.traced else 1
-        sides = 8.0 * attentions + (10.0 if "up" in job.lora_targets else 0.0)
-        trained = job.lora_rank * generator.layers * generator.width * sides
-        per = bytes_of_an_adapter(job)
-        states = trained * per / 1e9 + np.zeros(len(rows.data))
-        parts.append(PartColumn(ADAPTERS, states, (trained / 1e6, job.lora_rank, per)))
-        parts += replica_buckets(job, rows, trained)
+        trained = _under_adapters(job, generator, rows, parts)
     else:
         on_rank = params / rows.tensor / rows.pipeline
         layer = params / generator.layers / rows.tensor
@@ -79,7 +64,7 @@ def generator_training(job: Job, generator: Generator, rows: Rows) -> MemoryColu
     tokens = tokens_of(job, generator) * rows.batch
     element = 2.0 if job.recipe == "fp32" else 1.0
     activations = _kept_gb(job, generator, rows) * element
-    encoded = 0.0 if cached else rows.batch * pixels_of(job) * known.vae_bytes_per_pixel.value * element / 1e9
+    encoded = 0.0 if cached else rows.batch * pixels_of(job) * known.vae_bytes_per_pixel_encoded.value / 1e9
     activations = np.maximum(activations, encoded)
     # It is not stated whether encoders whose outputs are cached stay on the GPU.
     open_gb = encoders if cached and job.encoders_cached is None and not job.cpu_offload else 0.0
@@ -89,6 +74,31 @@ def generator_training(job: Job, generator: Generator, rows: Rows) -> MemoryColu
     parts.append(step_part(workspace, freed))
     parts += zero_parts(beside_zero(job, rows, trained, generator.width), trained, rows, np.maximum(freed, workspace))
     return finished(job, parts, rows, known=job.model is not None, soft=activations, open_gb=open_gb)
+
+
+def _under_adapters(job: Job, generator: Generator, rows: Rows, parts: list[PartColumn]) -> float:
+    """Add the frozen denoiser and its adapters; parameters of the adapters."""
+    defaults = sizing_constants().training.frameworks.get(job.framework or "")
+    cast = defaults is not None and defaults.casts_fp8 and job.weight_precision == "fp8"
+    scales = defaults.fp8_scales if defaults is not None and cast else 0.0
+    whole = generator.network_b * (sizing_constants().weights[job.weight_precision].body + scales)
+    waits = job.cpu_offload & ~weights_stay(job, rows)
+    share = resident_share(job, generator) if job.blocks_offloaded else min(1.0, 2.0 / generator.layers)
+    frozen = np.where(waits, whole * share, whole / shards(rows)[0])
+    inputs = (generator.network_b, generator.text_b, generator.vae_b, job.weight_precision, job.cpu_offload)
+    parts.append(PartColumn(COMPONENTS, frozen, inputs))
+    every = np.zeros(len(rows.data))
+    if cast:
+        layer, kept = generator.network_b / generator.layers, 1 if job.checkpointing == "full" else generator.layers
+        parts.append(PartColumn(CAST, layer * kept * 2.0 + every, (layer * 1e3, kept)))
+    # Inputs and outputs of four attention matrices are 8 widths, of two feed-forward ones 10.
+    attentions = generator.traced.attentions if generator.traced else 1
+    sides = 8.0 * attentions + (10.0 if "up" in job.lora_targets else 0.0)
+    trained = job.lora_rank * generator.layers * generator.width * sides
+    per = bytes_of_an_adapter(job)
+    parts.append(PartColumn(ADAPTERS, trained * per / 1e9 + every, (trained / 1e6, job.lora_rank, per)))
+    parts += replica_buckets(job, rows, trained)
+    return trained
 
 
 def _kept_gb(job: Job, generator: Generator, rows: Rows) -> Any:

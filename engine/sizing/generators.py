@@ -8,7 +8,13 @@ import numpy as np
 
 from whichgpu.engine.sizing.band_formulas import band_formulas
 from whichgpu.engine.sizing.constants import sizing_constants
-from whichgpu.engine.sizing.generator_parts import columns_gb, decoded_bytes, decodes_wide, frames_at_once
+from whichgpu.engine.sizing.generator_parts import (
+    columns_gb,
+    decoded_bytes,
+    decoded_picture_bytes,
+    decodes_wide,
+    frames_at_once,
+)
 from whichgpu.engine.sizing.generator_sizes import (
     COMPONENTS,
     KEEPS_WIDE,
@@ -29,9 +35,10 @@ from whichgpu.engine.sizing.training_terms import ALLOCATOR, CONTEXT
 _INFER = TermKind(
     "activations",
     "batch x (larger of tokens x 12 x width x 2 bytes in the denoiser, with 16 bytes a score where a UNet does not fuse"
-    " attention, and pixels x 2,560 bytes in the autoencoder, 4,096 where it decodes in 32 bits)",
+    " attention, and pixels x 1,920 bytes in the autoencoder, 3,072 where it decodes in 32 bits, with 512 or 1,024"
+    " bytes a pixel once)",
     ("batch", "tokens", "width", "image_px", "frames"),
-    "maps of the last decoder block by count; HunyuanVideo 720p x 129 frames within 5 %",
+    "autoencoders as traced and as run on an H100 (knowledge/sizing.yaml); HunyuanVideo 720p x 129 frames within 5 %",
 )
 
 
@@ -43,7 +50,6 @@ def generator_memory(job: Job, rows: Rows) -> MemoryColumns:
 
 def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     constants = sizing_constants()
-    known = constants.diffusion
     weight = constants.weights[job.weight_precision].body
     denoiser = generator.denoiser_b * weight / (rows.tensor * rows.pipeline)
     # Prompts that were encoded before, or are encoded elsewhere, need no encoders here.
@@ -55,13 +61,12 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     pixels = pixels_of(job)
     whole = decoded_bytes(job, generator.vae_b, batch)
     decoded = pixels * (frames_at_once(job) if job.family == "diffusion_video" else 1.0)
-    each = known.vae_bytes_per_pixel_wide.value if wide else known.vae_bytes_per_pixel.value
     element = max(2.0, min(weight, 4.0))
     in_denoiser = batch * tokens * _worked_elements(job, generator) * generator.width * element / 1e9
     in_denoiser = in_denoiser + batch * _scores_gb(job, generator, element)
     # Requests that wait for the GPU share its weights; their maps are alive together.
-    in_decoder = np.where(job.sliced_decoding, 1, batch) * decoded * each / 1e9
-    in_decoder = in_decoder if whole is None else pixels * whole / 1e9
+    together = np.where(job.sliced_decoding, 1, batch) * decoded / pixels
+    in_decoder = pixels * (decoded_picture_bytes(together, wide=wide) if whole is None else whole) / 1e9
     in_decoder = in_decoder + columns_gb(job, generator.vae_b, pixels, wide=wide)
     if job.cpu_offload:
         denoiser = denoiser * resident_share(job, generator) * generator.network_b / generator.denoiser_b

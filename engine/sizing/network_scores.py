@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from operator import mul
 
+from whichgpu.engine.catalogue import ModelSpec
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import PartColumn, TermKind
@@ -27,9 +28,9 @@ _AREAS = TermKind(
 _SCORES = TermKind(
     "activations",
     "images x scores of attention x bytes, where it is not fused: tokens squared x heads x layers, of Swin places x"
-    " window squared x heads of each stage",
+    " window squared x heads of each stage, of SegFormer places x pixels / 1,024 x heads of each stage",
     ("images", "pixels", "scores", "bytes"),
-    "ViT paper; Swin paper, table 7; PyTorch before 2.0 and code of before that write scores out",
+    "ViT, Swin and SegFormer papers; PyTorch before 2.0 and code of before that write scores out",
 )
 #: Answers at an eighth, a sixteenth and a thirty-second of the size.
 _PLACES = 21.0 / 1024.0
@@ -75,23 +76,56 @@ def _scored_areas(job: Job, images: Ints) -> list[PartColumn]:
 
 
 def _plain_scores(job: Job, params_b: float, images: Ints) -> list[PartColumn]:
-    """Scores that a vision transformer keeps whose attention is not fused; of one layer where it is recomputed."""
+    """Scores that a network of pictures keeps whose attention is not fused; of one layer where it is recomputed."""
     model = job.model
-    if job.flash_attention or job.family != "vision" or model is None or not params_b or not attends(model):
+    if job.family != "vision" or model is None or not params_b:
         return []
-    training = sizing_constants().training
+    found = _segformer_scores(job, model) if _writes_scores_out(job, model) else None
+    if found is None and not job.flash_attention and attends(model):
+        found = _swin_scores(job, model) or _vit_scores(job, params_b)
+    if found is None:
+        return []
+    training, pixels = sizing_constants().training, job.pixels()
     each = training.attention_score_bytes.value - (2.0 if job.recipe == "fp32" else 0.0)
+    scores, largest = found
+    held = scores if job.checkpointing == "none" else largest
+    return [PartColumn(_SCORES, images * held * each / 1e9, (images, pixels, held, each))]
+
+
+def _writes_scores_out(job: Job, model: ModelSpec) -> bool:
+    """Whether a SegFormer's attention is not fused: by its authors' code and mmsegmentation, if nothing is stated."""
+    stated = "flash_attention" not in job.open_facts or job.framework is not None
+    return sizing_constants().vision.names.found("segformer", model.id) is not None and not (
+        stated and job.flash_attention
+    )
+
+
+def _segformer_scores(job: Job, model: ModelSpec) -> tuple[float, float] | None:
+    """Scores of all layers of a SegFormer for one picture, and of the layer that has most of them."""
+    vision, pixels = sizing_constants().vision, job.pixels()
+    size = vision.names.found("segformer", model.id)
+    layers = vision.segformer_layers.get(size["size"].lower()) if size is not None else None
+    if layers is None:
+        return None
+    # Places at a quarter of the picture's edges, at an eighth and so on, to those at a thirty-second.
+    per_layer = [pixels / 16 / 4**at * pixels / 1024 * heads for at, heads in enumerate(vision.segformer_heads)]
+    return sum(map(mul, layers, per_layer)), max(per_layer)
+
+
+def _swin_scores(job: Job, model: ModelSpec) -> tuple[float, float] | None:
+    """The same of a Swin transformer, whose places attend within windows."""
     vision, pixels = sizing_constants().vision, job.pixels()
     swin = vision.names.found("swin", model.id)
-    if swin is not None:
-        stages = vision.swin_stages[swin["size"].lower()]
-        side = int(swin["window"] or vision.swin_window.value)
-        # Places at a quarter of the picture's edges, at an eighth and so on.
-        per_layer = [pixels / 16 / 4**at * side**2 * (stages.heads << at) for at in range(len(stages.layers))]
-        scores, largest = sum(map(mul, stages.layers, per_layer)), max(per_layer)
-    else:
-        tokens, width, layers = tokens_and_width(job, params_b)
-        largest = tokens**2 * width / _HEAD
-        scores = largest * layers
-    found = scores if job.checkpointing == "none" else largest
-    return [PartColumn(_SCORES, images * found * each / 1e9, (images, pixels, found, each))]
+    if swin is None:
+        return None
+    stages = vision.swin_stages[swin["size"].lower()]
+    side = int(swin["window"] or vision.swin_window.value)
+    per_layer = [pixels / 16 / 4**at * side**2 * (stages.heads << at) for at in range(len(stages.layers))]
+    return sum(map(mul, stages.layers, per_layer)), max(per_layer)
+
+
+def _vit_scores(job: Job, params_b: float) -> tuple[float, float]:
+    """The same of a vision transformer, all of whose tokens attend to all."""
+    tokens, width, layers = tokens_and_width(job, params_b)
+    largest = tokens**2 * width / _HEAD
+    return largest * layers, largest

@@ -151,6 +151,14 @@ UNPACKED = TermKind(
     "AutoGPTQ (179776bd) nn_modules/qlinear/qlinear_cuda_old.py, forward: the unpacked weight is an operand of a plain"
     " product, which autograd keeps",
 )
+CAST = TermKind(
+    "dequantised_layer",
+    "frozen parameters of a layer x 2 bytes, of all layers where none is computed anew: products over weights that were"
+    " cast from fp8 keep what they were cast to",
+    ("parameters_m", "layers"),
+    "kohya-ss/sd-scripts (0010c81a) train_network.py, fp8_base under autocast; kohya-ss/musubi-tuner (0c9905be)"
+    " fp8_linear_forward_patch; autograd keeps the operands of a plain product",
+)
 ALLOCATOR = TermKind(
     "allocator",
     "share of the tensors that the caching allocator holds beyond them",

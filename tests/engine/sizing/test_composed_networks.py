@@ -25,6 +25,7 @@ from whichgpu.engine.sizing.composed import composed_network, composed_spec
         ("Faster R-CNN VGG-16", 137.1),
         ("mask_rcnn_swin-t-p4-w7_fpn_1x_coco", 48.0),
         ("Cascade Mask R-CNN Swin-B", 145.0),
+        ("SOLOv2 R-50", 46.3),
     ],
 )
 def test_parameters_are_those_of_the_parts(name, params_m):
@@ -220,3 +221,12 @@ def test_a_backbone_that_attends_keeps_more_numbers_where_they_are_narrow():
     larger = composed_network("Mask R-CNN Swin-L")
     assert larger is not None
     assert larger.elements(1e6) > 2 * found.elements(1e6)
+
+
+# GB by mmdetection's own table (5f4ef0fe, configs/solov2/README.md), two pictures of 1333 x 800; norms learn there.
+@pytest.mark.parametrize(("name", "gb"), [("SOLOv2 R-50", 5.1), ("SOLOv2 R-101", 6.9)])
+def test_a_network_that_tells_masks_by_places_takes_what_mmdetection_measured(advisor, name, gb):
+    facts = {"task": "full_finetuning", "model_name": name, "batch_size_per_gpu": 2, "image_px": 1333, "gpu_count": 8}
+    facts |= {"image_short_px": 800, "gpu": "nvidia-v100-32gb", "compute_precision": "fp32", "optimizer": "sgd"}
+    found = size_workload(advisor, advisor.read(facts | {"sharding": "none"}))
+    assert found["allocated_gb"] / 8 == pytest.approx(gb, rel=0.13)

@@ -110,3 +110,19 @@ def test_attention_that_is_not_fused_keeps_its_scores(name: str, scores: float, 
     assert kept(pytorch_version="1.13") == kept(flash_attention=False)
     anew = {"gradient_checkpointing": "full"}
     assert kept(**anew, flash_attention=False) - kept(**anew) <= more / 4
+
+
+def test_a_segformer_keeps_its_scores_unless_they_are_said_to_be_fused() -> None:
+    def kept(px: int, **more: object) -> float:
+        facts = {**TRAINED, "batch_size_per_gpu": 1, "compute_precision": "fp32", "image_px": px, "image_short_px": px}
+        job = job_from_facts({**facts, **more}, KNOWLEDGE.models["segformer-b5"])
+        return estimate_memory(job, A100, Layout()).breakdown["activations"]
+
+    # 3, 6, 40 and 3 layers of 1, 2, 5 and 8 heads; each place attends to 32 x 32 places of the picture.
+    scores = 1024 * (3 * 65536 + 6 * 2 * 16384 + 40 * 5 * 4096 + 3 * 8 * 1024) * 4 / 1e9
+    assert kept(1024) - kept(1024, flash_attention=True) == pytest.approx(scores)
+    assert kept(512) - kept(512, flash_attention=True) == pytest.approx(scores / 16)
+    assert kept(1024, training_framework="transformers") == kept(1024, flash_attention=True)
+    recomputed = {"gradient_checkpointing": "full"}
+    largest = kept(1024, **recomputed) - kept(1024, **recomputed, flash_attention=True)
+    assert largest == pytest.approx(1024 * 65536 * 4 / 1e9)

@@ -75,7 +75,7 @@ def test_of_text_encoders_those_of_t5s_kind_alone_keep_projections_wide(precisio
         (FLUX, {**INFER, "weight_precision": "bf16"}, 36.166 * GIB, 0.03),
         (FLUX, {**INFER, "weight_precision": "fp8"}, 20.898 * GIB, 0.10),
         (FLUX, {**INFER, "weight_precision": "int8"}, 21.814 * GIB, 0.12),
-        (FLUX, {**INFER, "weight_precision": "nf4"}, 17.281 * GIB, 0.08),
+        (FLUX, {**INFER, "weight_precision": "nf4"}, 17.281 * GIB, 0.09),
         (FLUX, {**INFER, "weight_precision": "int4"}, 14.654 * GIB, 0.20),
         (SD3, {**INFER, "weight_precision": "fp16"}, 18.765 * GIB, 0.12),
         (HUNYUAN, {**INFER, "image_px": 1280, "frames": 129}, 60.0, 0.10),
@@ -109,16 +109,25 @@ def test_an_autoencoder_that_overflows_decodes_in_thirty_two_bits():
     maps = {
         form: estimate(UNET_SDXL, **INFER, weight_precision=form).breakdown["activations"] for form in ("fp16", "bf16")
     }
-    assert maps == {"fp16": pytest.approx(1024**2 * 4096e-9), "bf16": pytest.approx(1024**2 * 2560e-9)}
+    assert maps == {"fp16": pytest.approx(1024**2 * 4096e-9), "bf16": pytest.approx(1024**2 * 2432e-9)}
     kolors = replace(UNET_SDXL, params_b=2.579459, components_b={"unet": 2.579459})
     assert estimate(kolors, **INFER, weight_precision="fp16").breakdown["activations"] == maps["bf16"]
+
+
+def test_pictures_that_are_decoded_together_share_what_is_held_once():
+    """Two decoders on an H100, beside their weights (benchmarks/measured/h100.jsonl): 2.587 GB, and 8.627 of four."""
+    facts = {**INFER, "weight_precision": "bf16"}
+    maps = [estimate(UNET_SDXL, **{**facts, "concurrency": pictures}).breakdown["activations"] for pictures in (1, 4)]
+    assert maps == [pytest.approx(2.587, rel=0.02), pytest.approx(8.627, rel=0.01)]
+    sliced = estimate(UNET_SDXL, **{**facts, "concurrency": 4}, sliced_decoding=True).breakdown["activations"]
+    assert sliced == pytest.approx(maps[0])
 
 
 def test_an_autoencoder_of_pictures_gets_a_clip_in_chunks():
     clips = replace(UNET_SD1, kind="diffusion_video")
     facts = {**INFER, "weight_precision": "bf16", "image_px": 512, "image_short_px": 512}
     maps = {frames: estimate(clips, **facts, frames=frames).breakdown["activations"] for frames in (4, 14, 28)}
-    assert maps[14] == pytest.approx(3.5 * maps[4])
+    assert maps[14] - maps[4] == pytest.approx(10 * 512**2 * 1920e-9)
     assert maps[28] == maps[14]
 
 
@@ -246,6 +255,20 @@ def test_trainers_of_generators_recompute_where_nothing_is_said(trainer):
     said = estimate(FLUX, **LORA, gradient_checkpointing="full", lora_rank=16, batch_size_per_gpu=1)
     found = estimate(FLUX, **LORA, training_framework=trainer, lora_rank=16, batch_size_per_gpu=1)
     assert found.breakdown["activations"] == pytest.approx(said.breakdown["activations"])
+
+
+def test_weights_that_are_cast_from_eight_bits_wait_for_the_backward_pass_as_they_were_cast():
+    flux = replace(FLUX, layers=57)
+    facts = {**LORA, "weight_precision": "fp8", "lora_rank": 16, "encoders_cached": True}
+
+    def found(trainer: str, checkpointing: str) -> dict[str, float]:
+        return estimate(flux, **facts, training_framework=trainer, gradient_checkpointing=checkpointing).breakdown
+
+    layer = found("sd-scripts", "full")
+    assert layer["dequantised_layer"] == pytest.approx(2 * layer["weights"] / 57)
+    assert found("sd-scripts", "none")["dequantised_layer"] == pytest.approx(57 * layer["dequantised_layer"])
+    assert found("musubi-tuner", "full")["weights"] == pytest.approx(1.0625 * layer["weights"])
+    assert "dequantised_layer" not in found("ai-toolkit", "full")
 
 
 def test_blocks_that_wait_leave_the_others_the_one_that_computes_and_the_next():
