@@ -19,13 +19,13 @@ def communicators(job: Job, rows: Rows) -> Any:
 
     Process groups are communicators of their own, which come into being as they are used. Who splits models in the
     manner of Megatron has one more over all ranks of a model, by which gradients are clipped, and one of the ranks that
-    share experts (megatron/core/parallel_state.py).
+    share experts (megatron/core/parallel_state.py). Where no process groups are made all of it is one.
     """
     apart = rows.tensor * rows.pipeline > 1
     found = 1 * (rows.tensor > 1) + (rows.pipeline > 1) + (rows.data > 1)
     if splits_models(job):
         found = found + apart + (_expert_ranks(job, rows) > 1)
-    return found
+    return found if job.process_groups else np.minimum(found, 1)
 
 
 def exchanging_peers(job: Job, rows: Rows) -> Any:

@@ -126,6 +126,7 @@ class Collectives(FrozenModel):
     communicator_gib: float  # for each process group
     peer_gib: float  # for each GPU of the machine with which numbers are exchanged by send and receive
     peers: int  # of a GPU, at most
+    once_for: tuple[str, ...]  # frameworks without process groups of PyTorch's kind: one communicator is counted
     source: str
 
 

@@ -79,6 +79,7 @@ def training_of(
         "weight_decomposed": bool(reader.flag("weight_decomposed")),
         **reinforcement_of(reader, kind, defaults, params_b),
         "framework": framework,
+        "process_groups": reader.text("framework") not in sizing_constants().collectives.once_for,
         "master_open": _master_open(reader, kind, framework_known=defaults is not None),
         "data_parallel": None if data is None else data * ranks,
         "context_parallel": ranks,

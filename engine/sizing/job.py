@@ -84,6 +84,7 @@ class Job(Struct, frozen=True):
     compiles_loss: bool | None = None  # with the cast of its answers; None: as compiled code of any framework
     liger: bool = False  # norms, rotations and gated units are Liger's kernels
     narrow_loss: bool = False  # the loss is taken from logits in 16 bits as they are
+    process_groups: bool = True  # one for each degree, as PyTorch makes them
     holds_logits: bool | None = None  # while the loss is passed backward; None: as the framework does
     loss_autocasts: bool = True  # cross entropy runs under autocast, which computes it in 32 bits
     fused_loss: bool = False  # softmax and its gradient in one kernel

@@ -6,8 +6,10 @@ import pytest
 
 from whichgpu.engine.catalogue.model import Gpu, ModelSpec, Moe
 from whichgpu.engine.sizing import Layout, MemoryEstimate, estimate_memory, job_from_facts
+from whichgpu.engine.sizing.communicators import communicators
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.memory import context_gb
+from whichgpu.engine.sizing.rows import rows_of
 from whichgpu.engine.sizing.serving_reserve import GIB
 
 
@@ -21,6 +23,12 @@ SPARSE = ModelSpec(
     gated_mlp=True, tied_embeddings=False, moe=Moe(experts=128, experts_per_token=8, expert_intermediate=768),
 )  # fmt: skip
 RUN = {"task": "pretraining", "seq_len_tokens": 2048, "batch_size_per_gpu": 1}
+
+
+@pytest.mark.parametrize(("framework", "most"), [("pytorch", 2), ("jax", 1)])
+def test_programs_without_process_groups_are_counted_one(framework: str, most: int) -> None:
+    job = job_from_facts({**RUN, "framework": framework}, DENSE)
+    assert list(communicators(job, rows_of([Layout(tensor=8, data=8), Layout(data=8), Layout()], 1))) == [most, 1, 0]
 
 
 def estimate(layout: Layout, model: ModelSpec = DENSE, **facts: object) -> MemoryEstimate:
