@@ -2,9 +2,9 @@
 
 Usage: python benchmarks/lab/counted.py --write
 
-Counts the modules of transformers for the published configurations in ``tests/engine/catalogue/model_configs.jsonl``
-(key ``modules_b``), and for the configuration that each class of transformers makes by itself, whose models nobody
-chose for these tests (``module_defaults.jsonl`` beside it); likewise the denoising transformers of diffusers
+Counts the modules of transformers for the published configurations in ``model_configs.jsonl`` (key ``modules_b``) of
+``tests/engine/catalogue/configurations``, and for the configuration that each class of transformers makes by itself,
+whose models nobody chose for these tests (``module_defaults.jsonl``); likewise the denoising transformers of diffusers
 (``denoiser_defaults.jsonl``).
 """
 
@@ -24,7 +24,7 @@ from transformers.models.auto import modeling_auto
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 
-ROOM = Path(__file__).parents[2] / "tests" / "engine" / "catalogue"
+ROOM = Path(__file__).parents[2] / "tests" / "engine" / "catalogue" / "configurations"
 #: A model is made as the first of these that knows its kind.
 _HEADS = (
     (modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES, transformers.AutoModelForImageTextToText),

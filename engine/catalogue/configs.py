@@ -10,11 +10,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from whichgpu.engine.catalogue.config_pipeline import pipeline_spec
-from whichgpu.engine.catalogue.config_reader import ConfigReader
-from whichgpu.engine.catalogue.config_speech import CONFORMERS, WAVES, WHISPERS, conformer_spec, speech_spec
-from whichgpu.engine.catalogue.config_text import text_spec
-from whichgpu.engine.catalogue.config_vision import VISION, network_of_size, vision_spec
+from whichgpu.engine.catalogue.configurations.pipeline import pipeline_spec
+from whichgpu.engine.catalogue.configurations.reader import ConfigReader
+from whichgpu.engine.catalogue.configurations.speech import CONFORMERS, WAVES, WHISPERS, conformer_spec, speech_spec
+from whichgpu.engine.catalogue.configurations.text import text_spec
+from whichgpu.engine.catalogue.configurations.vision import VISION, network_of_size, vision_spec
 from whichgpu.engine.catalogue.model import ModelSpec
 from whichgpu.engine.catalogue.weights import Weights, weights_in
 from whichgpu.engine.core import InputError, Place, Problem, unreadable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from whichgpu.engine.catalogue.config_reader import ConfigReader
+from whichgpu.engine.catalogue.configurations.reader import ConfigReader
 from whichgpu.engine.catalogue.model import Latent
 
 

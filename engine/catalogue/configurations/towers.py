@@ -6,9 +6,9 @@ norms of less than a thousandth of a layer are left out.
 
 from __future__ import annotations
 
-from whichgpu.engine.catalogue.config_projectors import lead_parameters
-from whichgpu.engine.catalogue.config_reader import ConfigReader
-from whichgpu.engine.catalogue.config_sound import SOUND_KEYS, sound_parameters
+from whichgpu.engine.catalogue.configurations.projectors import lead_parameters
+from whichgpu.engine.catalogue.configurations.reader import ConfigReader
+from whichgpu.engine.catalogue.configurations.sound import SOUND_KEYS, sound_parameters
 
 
 #: Encoders that a configuration names instead of describing them: parameters, and width of what comes out. CLIP ViT-L,

@@ -19,8 +19,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from whichgpu.engine.catalogue import ModelSpec, model_from_config
-from whichgpu.engine.catalogue.config_diffusion import denoiser_parameters
-from whichgpu.engine.catalogue.config_reader import ConfigReader
+from whichgpu.engine.catalogue.configurations.diffusion import denoiser_parameters
+from whichgpu.engine.catalogue.configurations.reader import ConfigReader
 from whichgpu.engine.core import InputError
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from whichgpu.engine.catalogue.config_denoisers import DENOISERS, width_of
-from whichgpu.engine.catalogue.config_reader import ConfigReader
+from whichgpu.engine.catalogue.configurations.denoisers import DENOISERS, width_of
+from whichgpu.engine.catalogue.configurations.reader import ConfigReader
 
 
 #: Numbers of a time step before it is embedded.

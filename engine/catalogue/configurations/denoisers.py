@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from whichgpu.engine.catalogue.config_reader import ConfigReader
+from whichgpu.engine.catalogue.configurations.reader import ConfigReader
 
 
 #: Numbers of a time step before it is embedded, and the rank of Cosmos' modulation.

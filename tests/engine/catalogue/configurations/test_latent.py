@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from whichgpu.engine.catalogue.config_latent import latent_of
-from whichgpu.engine.catalogue.config_reader import ConfigReader
+from whichgpu.engine.catalogue.configurations.latent import latent_of
+from whichgpu.engine.catalogue.configurations.reader import ConfigReader
 
 
 FLUX = {"_class_name": "FluxTransformer2DModel", "in_channels": 64, "patch_size": 1}

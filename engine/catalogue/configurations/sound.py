@@ -6,7 +6,7 @@ thousandth of a layer are left out.
 
 from __future__ import annotations
 
-from whichgpu.engine.catalogue.config_reader import ConfigReader
+from whichgpu.engine.catalogue.configurations.reader import ConfigReader
 
 
 #: Where configurations describe an encoder of sound.

@@ -6,15 +6,15 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from whichgpu.engine.catalogue.config_denoisers import width_of
-from whichgpu.engine.catalogue.config_diffusion import (
+from whichgpu.engine.catalogue.configurations.denoisers import width_of
+from whichgpu.engine.catalogue.configurations.diffusion import (
     clip_text_parameters,
     denoiser_parameters,
     vae_parameters,
 )
-from whichgpu.engine.catalogue.config_latent import latent_of
-from whichgpu.engine.catalogue.config_reader import ConfigReader
-from whichgpu.engine.catalogue.config_text import text_spec
+from whichgpu.engine.catalogue.configurations.latent import latent_of
+from whichgpu.engine.catalogue.configurations.reader import ConfigReader
+from whichgpu.engine.catalogue.configurations.text import text_spec
 from whichgpu.engine.catalogue.model import Latent, ModelSpec
 from whichgpu.engine.catalogue.weights import weights_in
 from whichgpu.engine.core import InputError, Problem

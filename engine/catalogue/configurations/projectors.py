@@ -6,9 +6,9 @@ norms of less than a thousandth of a layer are left out.
 
 from __future__ import annotations
 
-from whichgpu.engine.catalogue.config_diffusion import autoencoder_parameters
-from whichgpu.engine.catalogue.config_reader import ConfigReader
-from whichgpu.engine.catalogue.config_sound import query_former
+from whichgpu.engine.catalogue.configurations.diffusion import autoencoder_parameters
+from whichgpu.engine.catalogue.configurations.reader import ConfigReader
+from whichgpu.engine.catalogue.configurations.sound import query_former
 
 
 _WITH_QUERY_FORMER = frozenset(("blip-2", "instructblip", "instructblipvideo"))

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from whichgpu.engine.catalogue.config_attention import attention_change
-from whichgpu.engine.catalogue.config_mixers import mamba2, mixer
-from whichgpu.engine.catalogue.config_reader import ATTENTION_FREE, ConfigReader
+from whichgpu.engine.catalogue.configurations.attention import attention_change
+from whichgpu.engine.catalogue.configurations.mixers import mamba2, mixer
+from whichgpu.engine.catalogue.configurations.reader import ATTENTION_FREE, ConfigReader
 from whichgpu.engine.catalogue.model import ModelSpec
 from whichgpu.engine.catalogue.parameters import ParameterCount, parameter_count
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whichgpu.engine.catalogue.config_reader import ATTENTION_FREE
+from whichgpu.engine.catalogue.configurations.reader import ATTENTION_FREE
 
 
 #: Series that are built alike in what their configurations leave out.

@@ -5,7 +5,7 @@ Every formula is the shapes of the matrices as the classes of transformers make 
 
 from __future__ import annotations
 
-from whichgpu.engine.catalogue.config_reader import ConfigReader
+from whichgpu.engine.catalogue.configurations.reader import ConfigReader
 from whichgpu.engine.catalogue.model import ModelSpec
 from whichgpu.engine.catalogue.parameters import ParameterCount
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from whichgpu.engine.catalogue.config_reader import ConfigReader
+from whichgpu.engine.catalogue.configurations.reader import ConfigReader
 from whichgpu.engine.catalogue.model import ModelSpec
 
 

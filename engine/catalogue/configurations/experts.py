@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whichgpu.engine.catalogue.config_reader import ConfigReader
+from whichgpu.engine.catalogue.configurations.reader import ConfigReader
 from whichgpu.engine.catalogue.model import Moe
 
 

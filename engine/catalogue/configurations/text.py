@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from whichgpu.engine.catalogue.config_experts import experts_of
-from whichgpu.engine.catalogue.config_kinds import (
+from whichgpu.engine.catalogue.configurations.experts import experts_of
+from whichgpu.engine.catalogue.configurations.kinds import (
     ALL_BIAS,
     CAPS_LOGITS,
     DROPS_OUT,
@@ -29,10 +29,10 @@ from whichgpu.engine.catalogue.config_kinds import (
     TIED,
     WITHOUT_GATE,
 )
-from whichgpu.engine.catalogue.config_layers import counted, draft_parameters
-from whichgpu.engine.catalogue.config_quantisation import native_expert_precision, native_precision, unread
-from whichgpu.engine.catalogue.config_reader import ATTENTION_FREE, ConfigReader, layer_kinds
-from whichgpu.engine.catalogue.config_towers import has_towers, tower_parameters
+from whichgpu.engine.catalogue.configurations.layers import counted, draft_parameters
+from whichgpu.engine.catalogue.configurations.quantisation import native_expert_precision, native_precision, unread
+from whichgpu.engine.catalogue.configurations.reader import ATTENTION_FREE, ConfigReader, layer_kinds
+from whichgpu.engine.catalogue.configurations.towers import has_towers, tower_parameters
 from whichgpu.engine.catalogue.model import Mla, ModelKind, ModelSpec
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from whichgpu.engine.catalogue.config_reader import ConfigReader
+from whichgpu.engine.catalogue.configurations.reader import ConfigReader
 
 
 #: Formats whose own name stands as the method.

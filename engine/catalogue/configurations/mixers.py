@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from whichgpu.engine.catalogue.config_reader import ATTENTION_FREE, ConfigReader
+from whichgpu.engine.catalogue.configurations.reader import ATTENTION_FREE, ConfigReader
 from whichgpu.engine.catalogue.model import ModelSpec
 
 
