@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct, field
 
 from whichgpu.engine.advisor.misplaced import stated_otherwise
-from whichgpu.engine.catalogue import Knowledge, ModelSpec, job_of_name, job_profile, model_from_config, names_a_config
+from whichgpu.engine.catalogue import Knowledge, ModelSpec, job_of_name, job_profile, names_a_config
 from whichgpu.engine.core import InputError, Problem, Value, number
 from whichgpu.engine.rules import FactCandidate, Origin, Vocabulary
 from whichgpu.engine.sizing import composed_spec
@@ -114,7 +114,11 @@ def _nothing_there(name: str) -> str:
 def model_read(name: str, knowledge: Knowledge) -> ModelSpec | None:
     """The model of the configuration that a name leads to; None where it leads to none. Raises InputError."""
     carried = knowledge.read_models.get(name)
-    return model_from_config(name) if carried is None and names_a_config(name) else carried
+    if carried is not None or not names_a_config(name):
+        return carried
+    from whichgpu.engine.catalogue import model_from_config  # noqa: PLC0415  # Most decisions read no configuration.
+
+    return model_from_config(name)
 
 
 def _candidates_of_a_name(name: str) -> dict[str, list[FactCandidate]]:

@@ -1,5 +1,6 @@
 from .bundle import Knowledge as Knowledge, KnowledgeLayer as KnowledgeLayer
-from .configs import model_from_config as model_from_config, names_a_config as names_a_config
+from .config_names import names_a_config as names_a_config
+from .configs import model_from_config as model_from_config
 from .exchange import CurrenciesFile as CurrenciesFile, currencies as currencies, per_usd as per_usd
 from .facts_of_gpus import gpu_facts as gpu_facts, sources_of_fact as sources_of_fact
 from .gpu_names import GpuMatch as GpuMatch, GpuNames as GpuNames

@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from whichgpu.engine.catalogue.config_names import PREFIX
 from whichgpu.engine.catalogue.configurations.pipeline import pipeline_spec
 from whichgpu.engine.catalogue.configurations.reader import ConfigReader
 from whichgpu.engine.catalogue.configurations.speech import CONFORMERS, WAVES, WHISPERS, conformer_spec, speech_spec
@@ -20,8 +21,6 @@ from whichgpu.engine.catalogue.weights import Weights, weights_in
 from whichgpu.engine.core import InputError, Place, Problem, unreadable
 
 
-#: Before a name of the hub.
-PREFIX = "hf:"
 _MOST_BYTES = 5_000_000
 _GIB = 2**30
 #: Where models that read images or sound keep the language model's part.
@@ -64,13 +63,6 @@ def model_from_config(source: Path | str | Mapping[str, Any]) -> ModelSpec:
         return spec
     spec = _with_files(spec, folder, weights)
     return replace(spec, id=identity_of(str(source)), name=str(source)) if str(source).startswith(PREFIX) else spec
-
-
-def names_a_config(name: str) -> bool:
-    """Whether a model's name is a path to a configuration or a folder that holds one, or a name of the hub."""
-    if name.endswith(".json") or name.startswith(PREFIX):
-        return True
-    return "/" in name and any((Path(name) / file).is_file() for file in ("config.json", "model_index.json"))
 
 
 def _local(source: Path | str) -> Path:
