@@ -119,3 +119,14 @@ def test_a_trainer_over_models_of_transformers_shards_and_holds_logits():
     over, megatron = (parts(LLAMA_8B, layout, **facts, training_framework=name) for name in ("nemo-automodel", "nemo"))
     assert over["logits"] > megatron.get("logits", 0.0)
     assert over["gradients"] == 0.5 * megatron["gradients"]
+
+
+def test_xtuner_takes_its_loss_in_chunks_of_a_thousand_tokens_and_computes_layers_anew():
+    """A chunk holds as much whatever the length of the pack: its logits in 16 bits, in 32, and their gradients."""
+    layout = Layout(data=8, sharding="fsdp")
+    facts = {"task": "full_finetuning", "batch_size_per_gpu": 1, "training_framework": "xtuner"}
+    short, long = (parts(LLAMA_8B, layout, **facts, seq_len_tokens=tokens) for tokens in (2048, 4096))
+    assert short["logits"] == long["logits"] == pytest.approx(1024 * 128256 * 14 / 1e9, rel=1e-3)
+    assert long["activations"] < 3.0
+    before = parts(LLAMA_8B, layout, **facts, seq_len_tokens=4096, training_framework_version="0.2.0")
+    assert before["logits"] == pytest.approx(4 * long["logits"])
