@@ -48,6 +48,8 @@ class Framework(FrozenModel):
     chunks_supervised_loss: bool = False  # chunked, but not in reinforcement
     scores_answers_alone: bool = False  # under GRPO logits are made of what the model wrote, not of the prompt
     fused_loss: bool = False
+    sampled_logit_bytes: float | None = None  # of sampled answers, in a step; None: as of any other loss
+    scored_logit_bytes: float | None = None  # of them, as they are scored before a step, with nothing kept
     releases_gradients: bool = False
     compiles_loss_since: str | None = None  # release from which compiling takes in the loss with its cast
     step: Literal["foreach", "fused", "trainer"] = "foreach"  # of AdamW; trainer: by release, as transformers' has it

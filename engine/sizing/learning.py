@@ -9,6 +9,7 @@ import numpy as np
 from whichgpu.engine.core import as_number
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.constants_of_training import Framework
+from whichgpu.engine.sizing.intake_reinforcement import ONLINE
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layers import layer_bytes_per_token, wide_ends
 from whichgpu.engine.sizing.rows import Rows, ceiling
@@ -119,7 +120,8 @@ def logits_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:
         return 0.0
     training = sizing_constants().training
     defaults = training.frameworks.get(job.framework or "")
-    per_logit = bytes_of_a_logit(job, shape)
+    plain = defaults is not None and _samples(job) and not job.chunked_loss
+    per_logit = (defaults.sampled_logit_bytes if plain else None) or bytes_of_a_logit(job, shape)
     whole = micro_batch * _scored_tokens(job) * shape.vocab * per_logit / _answers_over(job, tensor) / 1e9
     if wide_ends(job) and not job.narrow_loss:
         whole = whole + 2.0 * shape.vocab * shape.hidden / tensor / 1e9  # The head, as autocast has cast it.
@@ -133,6 +135,23 @@ def logits_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:
     # is the gradient besides.
     kept, gradient = (2.0, 2.0) if job.compiled else (6.0, 6.0)
     return whole / per_logit * (kept + gradient / training.chunked_loss_chunks.value)
+
+
+def scored_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:
+    """What the answers take while the policy scores them before a step, with their entropy, in GB; 0 where it is alike.
+
+    Nothing is kept for a backward pass then.
+    """
+    defaults = sizing_constants().training.frameworks.get(job.framework or "")
+    if not _samples(job) or job.chunked_loss or defaults is None or defaults.scored_logit_bytes is None:
+        return 0.0
+    tokens = micro_batch * _scored_tokens(job)
+    return tokens * shape.vocab * defaults.scored_logit_bytes / _answers_over(job, tensor) / 1e9
+
+
+def _samples(job: Job) -> bool:
+    """Whether the model learns from answers that it sampled itself."""
+    return job.family == "llm" and job.rl_method in ONLINE
 
 
 def _scored_tokens(job: Job) -> int:

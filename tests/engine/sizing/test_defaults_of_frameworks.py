@@ -130,3 +130,23 @@ def test_xtuner_takes_its_loss_in_chunks_of_a_thousand_tokens_and_computes_layer
     assert long["activations"] < 3.0
     before = parts(LLAMA_8B, layout, **facts, seq_len_tokens=4096, training_framework_version="0.2.0")
     assert before["logits"] == pytest.approx(4 * long["logits"])
+
+
+def test_verl_takes_entropy_of_sampled_answers_before_a_step_with_nothing_kept():
+    """Ten bytes a logit then, as far as they exceed what layers keep in the step, whose loss takes two."""
+    layout = Layout(data=8, sharding="fsdp")
+    facts = {
+        "task": "full_finetuning",
+        "batch_size_per_gpu": 1,
+        "training_framework": "verl",
+        "rl_method": "grpo",
+        "seq_len_tokens": 8192,
+    }
+    anew, kept = (parts(LLAMA_8B, layout, **facts, gradient_checkpointing=kind) for kind in ("full", "none"))
+    checkpoints = 8192 * 32 * 4096 * 2 / 1e9
+    assert anew["logits"] == pytest.approx(8192 * 128256 * 10 / 1e9 - checkpoints, rel=1e-3)
+    assert kept["logits"] == pytest.approx(8192 * 128256 * 2 / 1e9, rel=1e-3)
+    given = parts(LLAMA_8B, layout, **{**facts, "rl_method": "none"}, gradient_checkpointing="none")
+    assert given["logits"] == pytest.approx(8192 * 128256 * 14 / 1e9, rel=1e-3)
+    fused = parts(LLAMA_8B, layout, **facts, gradient_checkpointing="full", chunked_loss=True)
+    assert fused["logits"] < 1.0
