@@ -120,8 +120,8 @@ def logits_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:
         return 0.0
     training = sizing_constants().training
     defaults = training.frameworks.get(job.framework or "")
-    plain = defaults is not None and _samples(job) and not job.chunked_loss
-    per_logit = (defaults.sampled_logit_bytes if plain else None) or bytes_of_a_logit(job, shape)
+    own = defaults.sampled_logit_bytes if defaults is not None and _samples(job) and not job.chunked_loss else None
+    per_logit = own or bytes_of_a_logit(job, shape)
     whole = micro_batch * _scored_tokens(job) * shape.vocab * per_logit / _answers_over(job, tensor) / 1e9
     if wide_ends(job) and not job.narrow_loss:
         whole = whole + 2.0 * shape.vocab * shape.hidden / tensor / 1e9  # The head, as autocast has cast it.
