@@ -65,7 +65,7 @@ class Framework(FrozenModel):
     frees_logits: bool = False  # logits in 16 bits are gone when the backward pass begins
     every_second_product: bool = False  # selective checkpointing keeps outputs of every second matrix product only
     offloads_checkpoints: bool = False  # what is recomputed from waits in host memory
-    varying_lengths: bool = False  # samples are padded to the longest of their batch, not to one length
+    varying_lengths: bool = False  # batches differ: padded to their longest sample, or of pictures of one shape each
     gradient_bytes: float | None = None
     gradient_bytes_bf16: float | None = None  # in bf16: gradients add up in 32 bits beside those of the pass
     steps_by_zero: bool = False  # the optimiser is ZeRO's although models are split in the manner of Megatron

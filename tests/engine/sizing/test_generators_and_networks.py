@@ -298,6 +298,14 @@ def test_where_all_blocks_wait_encoders_are_fetched_layer_by_layer_too():
     assert estimate(t5, **served, blocks_offloaded=40).breakdown["weights"] == pytest.approx(layers, rel=1e-3)
 
 
+def test_trainers_that_group_pictures_by_shape_fragment_memory():
+    flux = replace(FLUX, layers=57)
+    plain, grouped = (estimate(flux, **LORA, training_framework="sd-scripts", packing=one) for one in (True, False))
+    more = grouped.breakdown["allocator"] - plain.breakdown["allocator"]
+    assert more == pytest.approx(sizing_constants().training.fragmentation.value * grouped.breakdown["activations"])
+    assert grouped.high_gb / grouped.per_gpu_gb == pytest.approx(plain.high_gb / plain.per_gpu_gb, rel=0.1)
+
+
 def test_an_editing_model_reads_the_given_picture_too():
     edits = replace(FLUX, pictures_read=1)
     plain, given = (estimate(m, **LORA).breakdown["activations"] for m in (FLUX, edits))
