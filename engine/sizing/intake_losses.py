@@ -33,6 +33,13 @@ def compiled_loss(reader: Reader, defaults: Framework | None) -> bool | None:
     return not older(reader.text("training_framework_version"), defaults.compiles_loss_since)
 
 
+def fills_chunks(reader: Reader, defaults: Framework | None) -> bool:
+    """Whether a chunk of the loss takes as much as it may, by the release of the framework."""
+    if defaults is None or defaults.fills_chunks_since is None:
+        return False
+    return not older(reader.text("training_framework_version"), defaults.fills_chunks_since)
+
+
 def release_open(reader: Reader, defaults: Framework | None) -> bool:
     """Whether it is open that all answers are held, as earlier releases did."""
     stated = any(map(reader.known, ("training_framework_version", "chunked_loss", "liger_kernels")))

@@ -118,6 +118,7 @@ class Job(Struct, frozen=True):
     pytorch_version: str | None = None
     transformers_version: str | None = None
     optimizer_step: str | None = None  # as stated
+    fills_chunks: bool = False  # a chunk of the loss takes as much as it may
     release_open: bool = False  # of a framework whose earlier releases hold all answers, where none is stated
     steps_at_once: bool = False  # the optimiser holds a further copy of what it steps over
     steps_open: bool = False  # not stated, and releases of the framework differ
