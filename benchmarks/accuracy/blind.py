@@ -307,7 +307,9 @@ the unit was changed (GiB, not GB), as another page has the same run in MiB. No 
         75,
         """118 rows of 36 sources, nearly all of which stand in none of the other files (`data/blind_runs_12.jsonl`):
 logs and issues of people, notebooks, results in the repositories of networks, over text, adapters, generators, speech
-and pictures. They were gathered, committed and run once in the same way (`docs/decisions/0205`).
+and pictures. They were gathered, committed and run once in the same way (`docs/decisions/0205`). **Now** is after
+mechanisms were mended that they showed and 26 rows were told as their scripts and logs have it (0206), so that **none
+of it is blind any more**. No figure was changed, and no band rests on them.
 """,
     ),
     Check(
