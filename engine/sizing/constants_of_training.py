@@ -89,8 +89,8 @@ class Framework(FrozenModel):
     query_elements: float | None = None  # that attention keeps for each number of the query, keys copied for all heads
     keeps_chunks: bool = False  # a chunked loss holds all chunks until the backward pass
     loss_chunk_tokens: int | None = None  # of a chunk of its loss, whatever the vocabulary
-    loss_chunk_gb: float | None = None  # what answers of a chunk of its loss may take in 32 bits; else all are one
-    fills_chunks_since: str | None = None  # release from which chunks are as large as that; before, none is written
+    loss_chunk_gb: float | None = None  # the most that a chunk of its loss takes
+    loss_chunk_counts: dict[str, float] | None = None  # bytes an answer by which it is filled, since which release
     whole_loss_before: str | None = None  # releases that hold all answers to the loss
     selects_answers: bool = False  # the loss of pairs is taken of TRL's selective_log_softmax
     loss_in_place: bool = False  # such a loss writes its gradient over the answers

@@ -33,11 +33,11 @@ def compiled_loss(reader: Reader, defaults: Framework | None) -> bool | None:
     return not older(reader.text("training_framework_version"), defaults.compiles_loss_since)
 
 
-def fills_chunks(reader: Reader, defaults: Framework | None) -> bool:
-    """Whether a chunk of the loss takes as much as it may, by the release of the framework."""
-    if defaults is None or defaults.fills_chunks_since is None:
-        return False
-    return not older(reader.text("training_framework_version"), defaults.fills_chunks_since)
+def chunk_counts(reader: Reader, defaults: Framework | None) -> float | None:
+    """Bytes an answer by which a chunk of the loss is filled, of the stated release or the last; None: by none."""
+    version = reader.text("training_framework_version")
+    counts = (defaults.loss_chunk_counts if defaults is not None else None) or {}
+    return next((count for since, count in reversed(counts.items()) if not older(version, since)), None)
 
 
 def release_open(reader: Reader, defaults: Framework | None) -> bool:

@@ -130,8 +130,8 @@ def logits_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:
     if defaults is None or not defaults.keeps_chunks:
         if job.loss_assumed:  # How a mere default divides is not known.
             return whole / training.chunked_loss_chunks.value
-        if job.fills_chunks and defaults is not None and defaults.loss_chunk_gb is not None:
-            return _filled_chunk_gb(whole / per_logit, defaults.loss_chunk_gb)
+        if job.chunk_counts is not None and defaults is not None and defaults.loss_chunk_gb is not None:
+            return _filled_chunk_gb(whole / per_logit, defaults.loss_chunk_gb / job.chunk_counts)
         return _chunk_gb(shape, whole, whole / (micro_batch * _scored_tokens(job)), defaults)
     # All chunks wait for the backward pass: compiled in 16 bits, else beside their logarithms in 32. Of one chunk there
     # is the gradient besides.
@@ -180,13 +180,13 @@ def _chunk_gb(shape: Shape, whole: Any, each: Any, defaults: Framework | None) -
 
 
 def _filled_chunk_gb(answers: Any, most: float) -> Any:
-    """A chunk of a compiled loss: all answers where they fit in so many GB in 32 bits, else cut by a multiple of four.
+    """A chunk of a compiled loss, in GB: of all answers where they are not too many, else a fourth, an eighth, ...
 
     Args:
         answers: billions of them.
-        most: GB.
+        most: billions of them in a chunk.
     """
-    chunks = np.where(4.0 * answers > most, 4.0 * np.ceil(answers / most), 1.0)
+    chunks = np.where(answers > most, 4.0 * np.ceil(answers / most / 4.0), 1.0)
     return answers * sizing_constants().training.logit_bytes_compiled_cast.value / chunks
 
 

@@ -152,14 +152,17 @@ def test_verl_takes_entropy_of_sampled_answers_before_a_step_with_nothing_kept()
     assert fused["logits"] < 1.0
 
 
-def test_unsloth_takes_as_many_answers_at_once_as_fit_in_four_gib():
-    """Compiled with its gradient a chunk takes 4 B an answer: all of them, else a multiple of four parts."""
+def test_unsloth_takes_as_many_answers_at_once_as_are_counted_to_fit_in_four_gib():
+    """Compiled with its gradient a chunk takes 4 B an answer, counted 4 and later 16: all, or a multiple of four."""
 
     def loss(tokens, **facts):
         facts = {"task": "peft_finetuning", "peft_method": "qlora", "batch_size_per_gpu": 1, **facts}
         return parts(LLAMA_8B, Layout(), **facts, seq_len_tokens=tokens, training_framework="unsloth")["logits"]
 
-    assert loss(8192) == pytest.approx(8192 * 128256 * 4 / 1e9)
-    assert loss(16384) == pytest.approx(16384 * 128256 * 4 / 4 / 1e9)
-    assert loss(65536) == pytest.approx(65536 * 128256 * 4 / 8 / 1e9, rel=0.01)
-    assert loss(8192, training_framework_version="2025.1.5") < 0.25 * loss(8192)
+    before = {"training_framework_version": "2025.9.1"}
+    assert loss(8192, **before) == pytest.approx(8192 * 128256 * 4 / 1e9)
+    assert loss(16384, **before) == pytest.approx(16384 * 128256 * 4 / 4 / 1e9)
+    assert loss(65536, **before) == pytest.approx(65536 * 128256 * 4 / 8 / 1e9, rel=0.01)
+    assert loss(2048) == pytest.approx(loss(2048, **before))
+    assert loss(8192) == pytest.approx(8192 * 128256 * 4 / 4 / 1e9)
+    assert loss(8192, training_framework_version="2025.1.5") < 0.25 * loss(8192, **before)

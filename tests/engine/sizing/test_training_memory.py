@@ -266,8 +266,8 @@ def test_a_fused_loss_takes_chunks_as_the_vocabulary_is_wider_than_the_stream():
 
 def test_a_chunk_of_unsloths_loss_has_a_most():
     long = estimate(seq_len_tokens=500_000, training_framework="unsloth", batch_size_per_gpu=1)
-    assert long.breakdown["logits"] == pytest.approx(4 * 500_000 * 32000 / 16 / 1e9)  # 60 GiB in parts of four.
-    assert long.breakdown["logits"] < 4 * 1.024**3
+    assert long.breakdown["logits"] == pytest.approx(4 * 500_000 * 32000 / 60 / 1e9)  # 238 GiB in parts of four.
+    assert long.breakdown["logits"] * 16 / 4 < 4 * 1.024**3
 
 
 @pytest.mark.parametrize("framework", ["ms-swift", "axolotl"])
