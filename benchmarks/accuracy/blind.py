@@ -285,6 +285,34 @@ the unit was changed (GiB, not GB), as another page has the same run in MiB. No 
 """,
     ),
     Check(
+        "blind_runs_12.jsonl",
+        {
+            "LLM inference, A": 0.1,
+            "LLM inference, B": 5.5,
+            "LoRA, B": 55.7,
+            "QLoRA, A": 4.3,
+            "QLoRA, B": 15.1,
+            "diffusion, inference, A": 3.7,
+            "diffusion, inference, B": 21.3,
+            "diffusion, training, A": 3.1,
+            "diffusion, training, B": 47.6,
+            "full training, A": 56.5,
+            "full training, B": 21.4,
+            "speech, B": 21.7,
+            "vision, training, A": 14.6,
+            "vision, training, B": 24.1,
+            "all": 16.9,
+        },
+        97.8,
+        75,
+        """118 rows of 36 sources, nearly all of which stand in none of the other files (`data/blind_runs_12.jsonl`):
+logs and issues of people, notebooks, results in the repositories of networks, over text, adapters, generators, speech
+and pictures. They were gathered, committed and run once in the same way (`docs/decisions/0205`). **Now** is after
+mechanisms were mended that they showed and 26 rows were told as their scripts and logs have it (0206), so that **none
+of it is blind any more**. No figure was changed, and no band rests on them.
+""",
+    ),
+    Check(
         "own_runs.jsonl",
         {
             "LLM inference, A": 8.5,

@@ -19,6 +19,7 @@ _FRAMEWORKS = (
     ("megatron-bridge", "nemo"),
     ("megatron-deepspeed", "megatron-deepspeed"),
     ("internevo", "internevo"),
+    ("xtuner", "xtuner"),
     # verl over Megatron splits and shards as Megatron does.
     ("megatron", "megatron"),
     ("automodel", "nemo-automodel"),

@@ -159,6 +159,7 @@ class Other(FrozenModel):
     speech_ratio: Constant
     speech_positions: Constant
     speech_words: Constant
+    speech_spoken: Constant
     speech_vocab: Constant
 
 

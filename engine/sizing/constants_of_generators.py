@@ -44,6 +44,7 @@ class WideEncoder(FrozenModel):
 
     params_b: float
     wide_b: float
+    table_b: float  # of its tokens' vectors
 
 
 class Columns(FrozenModel):

@@ -48,6 +48,8 @@ class Framework(FrozenModel):
     chunks_supervised_loss: bool = False  # chunked, but not in reinforcement
     scores_answers_alone: bool = False  # under GRPO logits are made of what the model wrote, not of the prompt
     fused_loss: bool = False
+    sampled_logit_bytes: float | None = None  # of sampled answers, in a step; None: as of any other loss
+    scored_logit_bytes: float | None = None  # of them, as they are scored before a step, with nothing kept
     releases_gradients: bool = False
     compiles_loss_since: str | None = None  # release from which compiling takes in the loss with its cast
     step: Literal["foreach", "fused", "trainer"] = "foreach"  # of AdamW; trainer: by release, as transformers' has it
@@ -63,7 +65,7 @@ class Framework(FrozenModel):
     frees_logits: bool = False  # logits in 16 bits are gone when the backward pass begins
     every_second_product: bool = False  # selective checkpointing keeps outputs of every second matrix product only
     offloads_checkpoints: bool = False  # what is recomputed from waits in host memory
-    varying_lengths: bool = False  # samples are padded to the longest of their batch, not to one length
+    varying_lengths: bool = False  # batches differ: padded to their longest sample, or of pictures of one shape each
     gradient_bytes: float | None = None
     gradient_bytes_bf16: float | None = None  # in bf16: gradients add up in 32 bits beside those of the pass
     steps_by_zero: bool = False  # the optimiser is ZeRO's although models are split in the manner of Megatron
@@ -88,6 +90,7 @@ class Framework(FrozenModel):
     keeps_chunks: bool = False  # a chunked loss holds all chunks until the backward pass
     loss_chunk_tokens: int | None = None  # of a chunk of its loss, whatever the vocabulary
     loss_chunk_gb: float | None = None  # the most that a chunk of its loss takes
+    loss_chunk_counts: dict[str, float] | None = None  # bytes an answer by which it is filled, since which release
     whole_loss_before: str | None = None  # releases that hold all answers to the loss
     selects_answers: bool = False  # the loss of pairs is taken of TRL's selective_log_softmax
     loss_in_place: bool = False  # such a loss writes its gradient over the answers

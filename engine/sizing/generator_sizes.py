@@ -20,6 +20,8 @@ COMPONENTS = TermKind(
 )
 #: Formats under which transformers keeps T5's output projections in 32 bits: fp16, and those of bitsandbytes.
 KEEPS_WIDE = frozenset({"fp16", "nf4", "nf4-dq"})
+#: Layers of an encoder of prompts, as T5's XXL has them.
+_ENCODER_LAYERS = 24.0
 
 
 class Generator(Struct, frozen=True):
@@ -135,6 +137,25 @@ def fetched_gb(job: Job) -> float:
     generator, weights = generator_of(job), sizing_constants().weights
     denoiser = generator.denoiser_b * weights[job.weight_precision].body
     return denoiser + encoders_gb(job, generator) + generator.vae_b * 2.0
+
+
+def waits_by_layers(job: Job, generator: Generator) -> bool:
+    """Whether all blocks wait: by programs that then fetch encoders of prompts layer by layer too.
+
+    Sequential and group offloading of diffusers go over all parts (pipelines/pipeline_utils.py), and so does the
+    management of memory by DiffSynth-Studio (diffsynth/pipelines/wan_video.py); who swaps blocks alone keeps some.
+    """
+    return job.blocks_offloaded is not None and job.blocks_offloaded >= generator.layers
+
+
+def fetched_encoder_gb(job: Job, generator: Generator) -> float:
+    """GB of encoders whose layers are fetched one by one: the table of tokens, or a layer and the next of 24."""
+    largest = max(generator.encoders_b, default=0.0)
+    if not largest:
+        return 0.0
+    alike = nearest(sizing_constants().diffusion.t5_encoders.values(), largest, SAME_WEIGHTS)
+    table = alike.table_b if alike is not None else 0.0
+    return max(table, 2.0 * (largest - table) / _ENCODER_LAYERS) * encoders_gb(job, generator) / generator.text_b
 
 
 def resident_share(job: Job, generator: Generator) -> float:

@@ -20,10 +20,12 @@ from whichgpu.engine.sizing.generator_sizes import (
     KEEPS_WIDE,
     Generator,
     encoders_gb,
+    fetched_encoder_gb,
     generator_of,
     pixels_of,
     resident_share,
     tokens_of,
+    waits_by_layers,
 )
 from whichgpu.engine.sizing.generator_training import generator_training
 from whichgpu.engine.sizing.job import Job
@@ -69,6 +71,8 @@ def _inference(job: Job, generator: Generator, rows: Rows) -> MemoryColumns:
     in_decoder = pixels * (decoded_picture_bytes(together, wide=wide) if whole is None else whole) / 1e9
     in_decoder = in_decoder + columns_gb(job, generator.vae_b, pixels, wide=wide)
     if job.cpu_offload:
+        if waits_by_layers(job, generator):
+            text = min(text, fetched_encoder_gb(job, generator))
         denoiser = denoiser * resident_share(job, generator) * generator.network_b / generator.denoiser_b
         # Each part is on the GPU with its own maps only. Encoders are there together: for the empty prompt the first of
         # them takes its turn without letting go of the last (accelerate, CpuOffload.prev_module_hook).

@@ -33,6 +33,13 @@ def compiled_loss(reader: Reader, defaults: Framework | None) -> bool | None:
     return not older(reader.text("training_framework_version"), defaults.compiles_loss_since)
 
 
+def chunk_counts(reader: Reader, defaults: Framework | None) -> float | None:
+    """Bytes an answer by which a chunk of the loss is filled, of the stated release or the last; None: by none."""
+    version = reader.text("training_framework_version")
+    counts = (defaults.loss_chunk_counts if defaults is not None else None) or {}
+    return next((count for since, count in reversed(counts.items()) if not older(version, since)), None)
+
+
 def release_open(reader: Reader, defaults: Framework | None) -> bool:
     """Whether it is open that all answers are held, as earlier releases did."""
     stated = any(map(reader.known, ("training_framework_version", "chunked_loss", "liger_kernels")))

@@ -9,7 +9,7 @@ from whichgpu.engine.core import Value
 from whichgpu.engine.sizing.composed import composed_network
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.constants_of_training import Framework
-from whichgpu.engine.sizing.intake_losses import chunked_loss, compiled_loss, release_open
+from whichgpu.engine.sizing.intake_losses import chunk_counts, chunked_loss, compiled_loss, release_open
 from whichgpu.engine.sizing.intake_reinforcement import reinforcement_of
 from whichgpu.engine.sizing.intake_steps import step_samples
 from whichgpu.engine.sizing.job import Kind
@@ -59,6 +59,7 @@ def training_of(
         "transformers_version": reader.text("transformers_version"),
         "optimizer_step": reader.text("optimizer_step"),
         "release_open": release_open(reader, defaults),
+        "chunk_counts": chunk_counts(reader, defaults),
         **_step(reader, defaults),
         "checkpointing": checkpointing,
         "flash_attention": _fused_attention(reader, defaults),

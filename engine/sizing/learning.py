@@ -9,6 +9,7 @@ import numpy as np
 from whichgpu.engine.core import as_number
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.constants_of_training import Framework
+from whichgpu.engine.sizing.intake_reinforcement import ONLINE
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layers import layer_bytes_per_token, wide_ends
 from whichgpu.engine.sizing.rows import Rows, ceiling
@@ -119,7 +120,8 @@ def logits_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:
         return 0.0
     training = sizing_constants().training
     defaults = training.frameworks.get(job.framework or "")
-    per_logit = bytes_of_a_logit(job, shape)
+    own = defaults.sampled_logit_bytes if defaults is not None and _samples(job) and not job.chunked_loss else None
+    per_logit = own or bytes_of_a_logit(job, shape)
     whole = micro_batch * _scored_tokens(job) * shape.vocab * per_logit / _answers_over(job, tensor) / 1e9
     if wide_ends(job) and not job.narrow_loss:
         whole = whole + 2.0 * shape.vocab * shape.hidden / tensor / 1e9  # The head, as autocast has cast it.
@@ -128,11 +130,30 @@ def logits_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:
     if defaults is None or not defaults.keeps_chunks:
         if job.loss_assumed:  # How a mere default divides is not known.
             return whole / training.chunked_loss_chunks.value
+        if job.chunk_counts is not None and defaults is not None and defaults.loss_chunk_gb is not None:
+            return _filled_chunk_gb(whole / per_logit, defaults.loss_chunk_gb / job.chunk_counts)
         return _chunk_gb(shape, whole, whole / (micro_batch * _scored_tokens(job)), defaults)
     # All chunks wait for the backward pass: compiled in 16 bits, else beside their logarithms in 32. Of one chunk there
     # is the gradient besides.
     kept, gradient = (2.0, 2.0) if job.compiled else (6.0, 6.0)
     return whole / per_logit * (kept + gradient / training.chunked_loss_chunks.value)
+
+
+def scored_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:
+    """What the answers take while the policy scores them before a step, with their entropy, in GB; 0 where it is alike.
+
+    Nothing is kept for a backward pass then.
+    """
+    defaults = sizing_constants().training.frameworks.get(job.framework or "")
+    if not _samples(job) or job.chunked_loss or defaults is None or defaults.scored_logit_bytes is None:
+        return 0.0
+    tokens = micro_batch * _scored_tokens(job)
+    return tokens * shape.vocab * defaults.scored_logit_bytes / _answers_over(job, tensor) / 1e9
+
+
+def _samples(job: Job) -> bool:
+    """Whether the model learns from answers that it sampled itself."""
+    return job.family == "llm" and job.rl_method in ONLINE
 
 
 def _scored_tokens(job: Job) -> int:
@@ -156,6 +177,17 @@ def _chunk_gb(shape: Shape, whole: Any, each: Any, defaults: Framework | None) -
     # As many chunks as the vocabulary is wider than the stream, so that one takes no more than what it is made of.
     chunk = whole / max(1, -(-shape.vocab // shape.hidden))
     return chunk if defaults is None or defaults.loss_chunk_gb is None else np.minimum(chunk, defaults.loss_chunk_gb)
+
+
+def _filled_chunk_gb(answers: Any, most: float) -> Any:
+    """A chunk of a compiled loss, in GB: of all answers where they are not too many, else a fourth, an eighth, ...
+
+    Args:
+        answers: billions of them.
+        most: billions of them in a chunk.
+    """
+    chunks = np.where(answers > most, 4.0 * np.ceil(answers / most / 4.0), 1.0)
+    return answers * sizing_constants().training.logit_bytes_compiled_cast.value / chunks
 
 
 def _answers_over(job: Job, tensor: Any) -> Any:

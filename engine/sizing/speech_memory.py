@@ -7,14 +7,15 @@ import numpy as np
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import PartColumn, TermKind
-from whichgpu.engine.sizing.recognisers import WHISPER, Recogniser, beams_of, recogniser_of
+from whichgpu.engine.sizing.recognisers import FASTER_WHISPER, WHISPER, Recogniser, beams_of, recogniser_of
 from whichgpu.engine.sizing.rows import Ints
 
 
 _CACHE = TermKind(
     "activations",
     "requests x (positions, repeated for each beam under PyTorch, + words x beams) x keys and values of 2 bytes x width"
-    " x layers, and a layer of the encoder; while openai/whisper loads its checkpoint, no less than that",
+    " x layers, and a layer of the encoder (under CTranslate2 the larger of both, and of a batch the words that are"
+    " spoken); while openai/whisper loads its checkpoint, no less than that",
     ("requests", "beams", "positions", "words", "width", "layers"),
     "Whisper paper; openai/whisper whisper/__init__.py; transformers expands what the encoder gives to all beams,"
     " CTranslate2 does not",
@@ -38,7 +39,9 @@ def speech_cache(job: Job, params_b: float, requests: Ints) -> PartColumn:
     """Keys and values of a window of sound and of its words, for each beam, and a layer of the encoder at work.
 
     Programs over PyTorch repeat what the encoder gave for each beam; CTranslate2 and servers of language models hold it
-    once (replicate_state in src/layers/transformer.cc).
+    once (replicate_state in src/layers/transformer.cc), has given back what the encoder worked with when the decoder
+    begins (its allocator keeps no block above 16 MiB), and lets its cache grow with the text. In a batch no window
+    carries the text before it along.
     """
     known = sizing_constants().other
     found = recogniser_of(job, params_b)
@@ -46,13 +49,17 @@ def speech_cache(job: Job, params_b: float, requests: Ints) -> PartColumn:
     repeats = job.engine_stated and job.engine in {"transformers", WHISPER}
     beams = beams_of(job)
     positions = known.speech_positions.value
-    places = positions * (beams if repeats else 1.0) + known.speech_words.value * beams
+    by_turns = job.engine_stated and job.engine == FASTER_WHISPER
+    words = np.where(by_turns & (requests > 1), known.speech_spoken.value, known.speech_words.value)
+    places = positions * (beams if repeats else 1.0) + words * beams
     # Of a layer of the encoder its feed-forward part and, unless fused, the scores of heads of 64 numbers.
     working = 2.0 * positions * (6.0 * width + positions * width / known.speech_head_dim.value)
-    cache = requests * (places * 2.0 * 2.0 * width * layers + working) / 1e9
+    held = places * 2.0 * 2.0 * width * layers
+    heard = 2.0 * positions * width
+    cache = requests * (np.maximum(held + heard, working) if by_turns else held + working) / 1e9
     if loads_in_32_bits(job):
         cache = np.maximum(cache, known.speech_loading_bytes.value * params_b)
-    settings = (requests, beams, positions, known.speech_words.value, width, layers)
+    settings = (requests, beams, positions, words, width, layers)
     return PartColumn(_CACHE, cache, settings)
 
 

@@ -11,7 +11,7 @@ from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.encoders import kept_gb, learns_encoders
 from whichgpu.engine.sizing.experts import gathered_layer, layers_on_rank
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.learning import activations_gb, forward_gb, in_pipeline, logits_gb
+from whichgpu.engine.sizing.learning import activations_gb, forward_gb, in_pipeline, logits_gb, scored_gb
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn
 from whichgpu.engine.sizing.reinforcement import beside_the_actor, rollout_part, rollout_spare
 from whichgpu.engine.sizing.replicas import cast_weights, replica_buckets
@@ -130,6 +130,7 @@ def _passes(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> tupl
     stages = np.minimum(pipeline, np.maximum(1, accumulation))
     over = np.maximum(0.0, logits_gb(job, shape, tensor, micro_batch) - kept * (1.0 - 1.0 / stages))
     logits = np.where(pipeline == 1, logits_gb(job, shape, tensor, micro_batch), over)
+    logits = np.maximum(logits, scored_gb(job, shape, tensor, micro_batch) - kept)
     twice = np.minimum(logits, one_layer)
     left = np.minimum(twice, forward_gb(job, shape, tensor, micro_batch))
     again = np.minimum(twice, np.maximum(0.0, one_layer - left))

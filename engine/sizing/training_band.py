@@ -77,8 +77,9 @@ def finished(
         low, high, reason = _band(job, parts, rows, tensors, whole, soft, known=known)
         low, high = low - less_gb, high + open_gb
         if fragmentation is not None:
-            high = high + constants.training.fragmentation_most.value * soft
-            reason += "; batches of varying length fragment memory"
+            # The ends of generators reach as far already.
+            high = high + (0.0 if job.shape is None else constants.training.fragmentation_most.value * soft)
+            reason += "; batches of varying length or shape fragment memory"
         return Band(np.maximum(0.0, np.minimum(low, total)), np.maximum(high, total), reason)
 
     return MemoryColumns(

@@ -119,3 +119,50 @@ def test_a_trainer_over_models_of_transformers_shards_and_holds_logits():
     over, megatron = (parts(LLAMA_8B, layout, **facts, training_framework=name) for name in ("nemo-automodel", "nemo"))
     assert over["logits"] > megatron.get("logits", 0.0)
     assert over["gradients"] == 0.5 * megatron["gradients"]
+
+
+def test_xtuner_takes_its_loss_in_chunks_of_a_thousand_tokens_and_computes_layers_anew():
+    """A chunk holds as much whatever the length of the pack: its logits in 16 bits, in 32, and their gradients."""
+    layout = Layout(data=8, sharding="fsdp")
+    facts = {"task": "full_finetuning", "batch_size_per_gpu": 1, "training_framework": "xtuner"}
+    short, long = (parts(LLAMA_8B, layout, **facts, seq_len_tokens=tokens) for tokens in (2048, 4096))
+    assert short["logits"] == long["logits"] == pytest.approx(1024 * 128256 * 14 / 1e9, rel=1e-3)
+    assert long["activations"] < 3.0
+    before = parts(LLAMA_8B, layout, **facts, seq_len_tokens=4096, training_framework_version="0.2.0")
+    assert before["logits"] == pytest.approx(4 * long["logits"])
+
+
+def test_verl_takes_entropy_of_sampled_answers_before_a_step_with_nothing_kept():
+    """Ten bytes a logit then, as far as they exceed what layers keep in the step, whose loss takes two."""
+    layout = Layout(data=8, sharding="fsdp")
+    facts = {
+        "task": "full_finetuning",
+        "batch_size_per_gpu": 1,
+        "training_framework": "verl",
+        "rl_method": "grpo",
+        "seq_len_tokens": 8192,
+    }
+    anew, kept = (parts(LLAMA_8B, layout, **facts, gradient_checkpointing=kind) for kind in ("full", "none"))
+    checkpoints = 8192 * 32 * 4096 * 2 / 1e9
+    assert anew["logits"] == pytest.approx(8192 * 128256 * 10 / 1e9 - checkpoints, rel=1e-3)
+    assert kept["logits"] == pytest.approx(8192 * 128256 * 2 / 1e9, rel=1e-3)
+    given = parts(LLAMA_8B, layout, **{**facts, "rl_method": "none"}, gradient_checkpointing="none")
+    assert given["logits"] == pytest.approx(8192 * 128256 * 14 / 1e9, rel=1e-3)
+    fused = parts(LLAMA_8B, layout, **facts, gradient_checkpointing="full", chunked_loss=True)
+    assert fused["logits"] < 1.0
+
+
+def test_unsloth_takes_as_many_answers_at_once_as_are_counted_to_fit_in_four_gib():
+    """Compiled with its gradient a chunk takes 4 B an answer, counted 4 and later 16: all, or a multiple of four."""
+
+    def loss(tokens, **facts):
+        facts = {"task": "peft_finetuning", "peft_method": "qlora", "batch_size_per_gpu": 1, **facts}
+        return parts(LLAMA_8B, Layout(), **facts, seq_len_tokens=tokens, training_framework="unsloth")["logits"]
+
+    before = {"training_framework_version": "2025.9.1"}
+    assert loss(8192, **before) == pytest.approx(8192 * 128256 * 4 / 1e9)
+    assert loss(16384, **before) == pytest.approx(16384 * 128256 * 4 / 4 / 1e9)
+    assert loss(65536, **before) == pytest.approx(65536 * 128256 * 4 / 8 / 1e9, rel=0.01)
+    assert loss(2048) == pytest.approx(loss(2048, **before))
+    assert loss(8192) == pytest.approx(8192 * 128256 * 4 / 4 / 1e9)
+    assert loss(8192, training_framework_version="2025.1.5") < 0.25 * loss(8192, **before)

@@ -284,6 +284,28 @@ def test_blocks_that_wait_leave_the_others_the_one_that_computes_and_the_next():
     assert estimate(flux, **LORA, blocks_offloaded=57).breakdown["weights"] == pytest.approx(every)
 
 
+def test_where_all_blocks_wait_encoders_are_fetched_layer_by_layer_too():
+    """What is largest of them is two layers of an encoder of 24, or the table of its tokens."""
+    wan = ModelSpec(
+        id="wan", name="Wan", kind="diffusion_video", layers=40, hidden=5120,
+        components_b={"transformer": 14.29, "text_encoder": 5.68091, "vae": 0.127},
+    )  # fmt: skip
+    served = {"task": "inference", "image_px": 64, "image_short_px": 64, "frames": 5, "weight_precision": "bf16"}
+    assert estimate(wan, **served, blocks_offloaded=39).breakdown["weights"] > 11
+    assert estimate(wan, **served, blocks_offloaded=40).breakdown["weights"] == pytest.approx(2 * 256384 * 4096 / 1e9)
+    t5 = replace(wan, components_b={"transformer": 1.42, "text_encoder": 4.762311, "vae": 0.127})
+    layers = 2 * 2 * (4.762311 - 0.131596) / 24
+    assert estimate(t5, **served, blocks_offloaded=40).breakdown["weights"] == pytest.approx(layers, rel=1e-3)
+
+
+def test_trainers_that_group_pictures_by_shape_fragment_memory():
+    flux = replace(FLUX, layers=57)
+    plain, grouped = (estimate(flux, **LORA, training_framework="sd-scripts", packing=one) for one in (True, False))
+    more = grouped.breakdown["allocator"] - plain.breakdown["allocator"]
+    assert more == pytest.approx(sizing_constants().training.fragmentation.value * grouped.breakdown["activations"])
+    assert grouped.high_gb / grouped.per_gpu_gb == pytest.approx(plain.high_gb / plain.per_gpu_gb, rel=0.1)
+
+
 def test_an_editing_model_reads_the_given_picture_too():
     edits = replace(FLUX, pictures_read=1)
     plain, given = (estimate(m, **LORA).breakdown["activations"] for m in (FLUX, edits))

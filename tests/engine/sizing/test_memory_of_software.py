@@ -28,6 +28,10 @@ EXPERTS = ModelSpec(
     vocab=201088, gated_mlp=True, tied_embeddings=False,
     moe=Moe(experts=128, experts_per_token=4, expert_intermediate=2880),
 )  # fmt: skip
+WHISPER_LARGE = ModelSpec(
+    id="whisper-large-v3", name="Whisper Large v3", kind="speech", params_b=1.55, layers=32, hidden=1280,
+    decoder_layers=32,
+)  # fmt: skip
 WHISPER = ModelSpec(id="whisper-large", name="Whisper Large", kind="speech", params_b=1.55)
 SDXL = ModelSpec(
     id="sdxl", name="SDXL", kind="diffusion_image", resolution_px=1024,
@@ -240,3 +244,18 @@ def test_gradients_that_are_set_to_zero_stay() -> None:
     assert gradients(pytorch_version="2.0.1") == gradients() < whole
     sharded = {"training_framework": "deepspeed", "sharding": "zero2"}
     assert gradients(pytorch_version="1.13.1", **sharded) == gradients(pytorch_version="2.0.1", **sharded)
+
+
+def heard(requests, **facts) -> float:
+    facts = {"task": "inference", "concurrency": requests, "serving_engine": "faster-whisper", **facts}
+    return {term.name: term.value for term in estimate(WHISPER_LARGE, **facts).terms}["activations"]
+
+
+def test_ctranslate2_gives_back_what_the_encoder_worked_with_before_the_decoder_begins():
+    """Of a batch the cache grows with what is spoken; a window alone may carry the text before it along."""
+    layer, answer = 2 * 1500 * (6 * 1280 + 1500 * 20) / 1e9, 2 * 1500 * 1280 / 1e9
+    each_word = 4 * 1280 * 32 / 1e9
+    assert heard(16, beams=5) == pytest.approx(16 * ((1500 + 5 * 100) * each_word + answer), rel=1e-3)
+    assert heard(1, beams=5) == pytest.approx((1500 + 5 * 448) * each_word + answer, rel=1e-3)
+    server = heard(16, beams=1, serving_engine="vllm")
+    assert server == pytest.approx(16 * ((1500 + 448) * each_word + layer), rel=1e-3)

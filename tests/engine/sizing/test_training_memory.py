@@ -238,7 +238,8 @@ def test_logits_take_fourteen_bytes_each_and_an_eighth_when_chunked():
     facts = {"seq_len_tokens": 2048, "batch_size_per_gpu": 2}
     whole = estimate(**facts).breakdown["logits"]
     assert whole == pytest.approx(14 * 2048 * 2 * 32000 / 1e9)
-    assert estimate(training_framework="unsloth", **facts).breakdown["logits"] == pytest.approx(whole / 8)
+    before = {"training_framework": "unsloth", "training_framework_version": "2025.1.5"}
+    assert estimate(**before, **facts).breakdown["logits"] == pytest.approx(whole / 8)
     assert estimate(Layout(tensor=4), **facts).breakdown["logits"] == pytest.approx(whole / 4)
 
 
@@ -265,7 +266,8 @@ def test_a_fused_loss_takes_chunks_as_the_vocabulary_is_wider_than_the_stream():
 
 def test_a_chunk_of_unsloths_loss_has_a_most():
     long = estimate(seq_len_tokens=500_000, training_framework="unsloth", batch_size_per_gpu=1)
-    assert long.breakdown["logits"] == pytest.approx(4 * 1.024**3, rel=0.001)
+    assert long.breakdown["logits"] == pytest.approx(4 * 500_000 * 32000 / 60 / 1e9)  # 238 GiB in parts of four.
+    assert long.breakdown["logits"] * 16 / 4 < 4 * 1.024**3
 
 
 @pytest.mark.parametrize("framework", ["ms-swift", "axolotl"])
