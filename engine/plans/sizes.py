@@ -159,9 +159,9 @@ class PlanSizes:
         speed, _ = self._estimated_speed(gpu, layout)
         return speed.values if speed is not None else {}
 
-    def speed_columns(self, which: Ints, layouts: Layouts, max_batch: Floats | None = None) -> dict[str, Floats]:
+    def speed_columns(self, which: Ints, layouts: Layouts) -> dict[str, Floats]:
         """Speed of many plans as ``SizeColumns`` gives it, with the hours of a run that was timed."""
-        return self._timed_elsewhere(self.columns.kept_speed.of(which, layouts, max_batch).figures)
+        return self._timed_elsewhere(self.columns.kept_speed.of(which, layouts).figures)
 
     def usual_columns(self, which: Ints, counts: Ints) -> Usual:
         """The usual layouts as ``SizeColumns`` gives them, with their speed, and the hours of a run that was timed."""
