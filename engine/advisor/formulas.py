@@ -79,7 +79,7 @@ class _Choosing:
         self._objective = marked(objective, "objective", ", ".join(objective.sources))
 
     def figures(self, plan: Plan) -> dict[str, Traced]:
-        """Those of one plan."""
+        """How the figures of one plan were made, by name."""
         row: dict[str, Column] = {}
         for name, value in traced_facts({"plan.count": plan.count, **plan.facts}).items():
             column: Any = value.reshape(1) if isinstance(value, Traced) else None

@@ -46,7 +46,7 @@ class WideEncoder(FrozenModel):
     wide_b: float
 
 
-class Columns(FrozenModel):
+class ColumnConvolution(FrozenModel):
     """Releases of PyTorch in which an autoencoder of clips in 16 bits convolves by columns, and their bytes."""
 
     since: str
@@ -77,7 +77,7 @@ class Diffusion(FrozenModel):
     score_bytes: Constant  # of attention that is not fused, while pictures are made
     pictures_at_once: Constant  # frames of a clip that an autoencoder of pictures decodes together
     clip_decoders: dict[str, HeldByDecoder]
-    columns: Columns
+    columns: ColumnConvolution
     infer_elements_per_hidden: Constant
     kept: KeptByDenoiser
     kept_source: str

@@ -12,10 +12,10 @@ from whichgpu.engine.catalogue import Family, ModelSpec, job_of_name, job_profil
 from whichgpu.engine.core import Facts
 from whichgpu.engine.sizing.band_constants import memory_bands
 from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.fact_reader import TRANSFORMERS, Reader
 from whichgpu.engine.sizing.intake_serving import serving_of
 from whichgpu.engine.sizing.intake_training import training_of
 from whichgpu.engine.sizing.job import Job, Kind
-from whichgpu.engine.sizing.reading import TRANSFORMERS, Reader
 from whichgpu.engine.sizing.shape import shape_of
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whichgpu.engine.sizing.constants_of_training import Framework
-from whichgpu.engine.sizing.reading import Reader
+from whichgpu.engine.sizing.fact_reader import Reader
 from whichgpu.engine.sizing.versions import older
 
 

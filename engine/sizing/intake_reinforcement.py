@@ -6,8 +6,8 @@ from typing import Any
 
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.constants_of_training import Framework, Rollout
+from whichgpu.engine.sizing.fact_reader import Reader
 from whichgpu.engine.sizing.job import Kind
-from whichgpu.engine.sizing.reading import Reader
 
 
 #: The methods that sample answers of their own.

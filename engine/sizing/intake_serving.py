@@ -8,8 +8,8 @@ from typing import Any
 from whichgpu.engine.catalogue import Family, ModelSpec
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.constants_of_training import Framework
+from whichgpu.engine.sizing.fact_reader import Reader
 from whichgpu.engine.sizing.job import Kind
-from whichgpu.engine.sizing.reading import Reader
 from whichgpu.engine.sizing.recognisers import FASTER_WHISPER, WHISPER
 from whichgpu.engine.sizing.versions import older
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from whichgpu.engine.catalogue import Family
 from whichgpu.engine.core import Banded
+from whichgpu.engine.sizing.fact_reader import TRANSFORMERS, Reader
 from whichgpu.engine.sizing.intake_reinforcement import ONLINE
 from whichgpu.engine.sizing.job import Kind
-from whichgpu.engine.sizing.reading import TRANSFORMERS, Reader
 from whichgpu.engine.sizing.speed_constants import speed_constants
 
 

@@ -9,11 +9,11 @@ from whichgpu.engine.core import Value
 from whichgpu.engine.sizing.composed import composed_network
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.constants_of_training import Framework
+from whichgpu.engine.sizing.fact_reader import TRANSFORMERS, Reader
 from whichgpu.engine.sizing.intake_losses import chunked_loss, compiled_loss, release_open
 from whichgpu.engine.sizing.intake_reinforcement import reinforcement_of
 from whichgpu.engine.sizing.intake_steps import step_samples
 from whichgpu.engine.sizing.job import Kind
-from whichgpu.engine.sizing.reading import TRANSFORMERS, Reader
 from whichgpu.engine.sizing.versions import older
 
 

@@ -43,7 +43,7 @@ def layer_bytes_per_token(job: Job, shape: Shape, tensor: Any) -> tuple[Any, Any
 
 
 def _of_a_prepared_base(job: Job, shape: Shape, tensor: Any) -> tuple[Any, Any, Any]:
-    """The same where matrices of bitsandbytes answer in 32 bits; a layer that is recomputed keeps all at work."""
+    """``layer_bytes_per_token`` over a prepared bitsandbytes base, whose products come out in 32 bits."""
     kept, working = wide_layer(job, shape, tensor)
     kept = kept + _routed(job, shape, learns=False)
     scores = 0.0 if job.flash_attention else score_bytes_per_token(job, shape, tensor)

@@ -56,7 +56,7 @@ def prompt_logits_gb(job: Job, shape: Shape) -> float:
 
 
 def prompt_logits_left_open_gb(job: Job, shape: Shape) -> float:
-    """The same where its version is not stated, so that it may be one of those."""
+    """Logits of a whole prompt in GB where the version of transformers is not stated and may be one that keeps them."""
     return _logits_gb(job, shape) if job.engine_version is None else 0.0
 
 

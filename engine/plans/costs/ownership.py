@@ -106,7 +106,7 @@ class Ownership(OwningRates[float], frozen=True):
     rates: dict[str, Constant]
 
     def not_sold(self) -> Ownership:
-        """The same where no such hardware is sold."""
+        """These rates without a purchase price, for hardware that cannot be bought."""
         return replace(self, purchase=None, price_usd=0.0)
 
 
@@ -212,7 +212,10 @@ def owning_rates(
 
 
 def _by_place(desk: Any, of_desks: Callable[[], Any], of_racks: Callable[[], Any]) -> Any:
-    """What holds where the hardware stands. What no one needs is not looked up: who watches takes it for an input."""
+    """The value for the place of the hardware, desk or rack.
+
+    A value that no row needs is not computed, so that a traced run does not record it as an input.
+    """
     if not isinstance(desk, np.ndarray):
         return of_desks() if desk else of_racks()
     if np.all(desk):

@@ -1,4 +1,4 @@
-"""Activations and logits of one training step of a transformer."""
+"""Activations and logits of one training step of a transformer, in GB per GPU."""
 
 from __future__ import annotations
 

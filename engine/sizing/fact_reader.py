@@ -1,4 +1,4 @@
-"""Reading facts for a job, and writing down what had to be assumed."""
+"""``Reader``: typed access to workload facts for a ``Job``, which records every assumption that it makes."""
 
 from __future__ import annotations
 
