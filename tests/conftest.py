@@ -70,13 +70,13 @@ SLOW = (
     "engine/advisor/test_tradeoffs.py",
     "engine/authoring/diff/test_comparing.py",
     "engine/authoring/lint/test_random_rulebooks.py",
-    "engine/authoring/test_file_schemas.py",
+    "engine/authoring/test_schemas.py",
     "engine/authoring/test_kept_cases.py",
     "engine/authoring/testing/test_coverage_of_tests.py",
-    "engine/explain/test_audit.py",
-    "engine/explain/test_compare.py",
+    "engine/explain/test_auditing.py",
+    "engine/explain/test_comparing.py",
     "engine/explain/test_probing.py",
-    "engine/explain/test_sensitivity.py",
+    "engine/explain/test_sensitivity_search.py",
     "engine/explain/test_true_then.py",
     "engine/explain/test_whynot.py",
     "engine/fleet/test_many_workers.py",
@@ -84,7 +84,7 @@ SLOW = (
     "engine/interview/test_score_bounds.py",
     "engine/plans/test_gate.py",
     "engine/records/test_arithmetic.py",
-    "engine/rules/inference/test_rete_driver.py",
+    "engine/rules/inference/test_driver.py",
     "engine/rules/rulebook/test_kept_rulebook.py",
     "engine/sizing/test_accuracy_bars.py",
     "engine/sizing/test_speed_of_parts.py",
@@ -244,7 +244,7 @@ def _keeping() -> dict[str, Callable[..., Any]]:
 def decided_once(_keeping: dict[str, Callable[..., Any]], monkeypatch: pytest.MonkeyPatch) -> None:
     """By the shipped rules no workload is decided twice: for tests of what is asked, shown and made of decisions.
 
-    That decisions repeat is for acceptance/test_determinism.py and engine/explain/test_audit.py to show, without this.
+    That decisions repeat is for acceptance/test_determinism.py and engine/explain/test_auditing.py to show, without this.
     """
     for place, call in _keeping.items():
         monkeypatch.setattr(place, call)

@@ -5,7 +5,7 @@ in 16 bits but answers in the type of what it reads (``Linear4bit.forward``: ``o
 feed-forward part are in 32 bits, whether there is an autocast or not; attention's are in 16 where autocast narrows what
 the fused kernel reads. Counted for each operand and traced at six dimensions with adapters on two, four and seven
 matrices, with and without autocast and dropout: the sums are what is kept to 1 %, and a layer that is recomputed
-to 5 % (tests/engine/sizing/test_wide_layers.py).
+to 5 % (tests/engine/sizing/test_layers_wide.py).
 """
 
 from __future__ import annotations
