@@ -20,7 +20,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from whichgpu.engine.advisor.advisor import Advisor, Decision, shipped_advisor
+from whichgpu.engine.advisor.advisor import Advisor, shipped_advisor
+from whichgpu.engine.advisor.decision import Decision
 from whichgpu.engine.advisor.pipeline import decide_workload
 from whichgpu.engine.advisor.tradeoffs import trade_offs
 from whichgpu.engine.core.errors import InputError
@@ -244,7 +245,7 @@ def _keeping() -> dict[str, Callable[..., Any]]:
 def decided_once(_keeping: dict[str, Callable[..., Any]], monkeypatch: pytest.MonkeyPatch) -> None:
     """By the shipped rules no workload is decided twice: for tests of what is asked, shown and made of decisions.
 
-    That decisions repeat is for acceptance/test_determinism.py and engine/explain/test_auditing.py to show, without this.
+    That decisions repeat is shown by acceptance/test_determinism.py and engine/explain/test_auditing.py, without this.
     """
     for place, call in _keeping.items():
         monkeypatch.setattr(place, call)

@@ -34,7 +34,7 @@ from whichgpu.engine.plans import (
 
 
 if TYPE_CHECKING:
-    from whichgpu.engine.advisor.advisor import Decision
+    from whichgpu.engine.advisor.decision import Decision
 
 
 class DecisionFormulas(Struct, frozen=True):
