@@ -33,7 +33,7 @@ _LEFT_OUT: dict[str, Mapping[str, Any]] = {
     "mistral": {**_SEVENS, "intermediate_size": 14336, "vocab_size": 32000, "num_key_value_heads": 8},
 }
 _NO_LANGUAGE_MODEL = frozenset(("detr", "segformer", "unet"))
-#: Only networks of pictures have these beside no words.
+#: Only image networks have these beside no words.
 _PICTURES = frozenset(("depths", "image_size", "num_channels"))
 _INDEXES = ("model.safetensors.index.json", "diffusion_pytorch_model.safetensors.index.json")
 
@@ -88,7 +88,7 @@ def _spec(name: str, content: Mapping[str, Any], text: str, weights: Weights | N
     if kind in _NO_LANGUAGE_MODEL or (_PICTURES & content.keys() and not _names_words(content)):
         if weights is not None and weights.parameters:
             return network_of_size(outer, _identity(content, name), weights.parameters)
-        message = f"{name} describes a network of pictures ({kind}), which is not read from its configuration"
+        message = f"{name} describes an image network ({kind}), which is not read from its configuration"
         fix = "name a model of the catalogue (`whichgpu models`) or a folder with weights too, or state param_count_b"
         raise InputError(Problem("unread-network", message, fix=fix))
     if kind == "t5gemma":

@@ -1,4 +1,4 @@
-"""Encoders of pictures beside a language model: what they work with, and what they keep where they learn."""
+"""Image encoders beside a language model: what they work with, and what they keep where they learn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What networks of pictures hold beside their maps while they learn: scores of attention, and labels being matched."""
+"""What image networks hold beside their maps while they learn: scores of attention, and labels being matched."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _scored_areas(job: Job, images: Ints) -> list[PartColumn]:
 
 
 def _plain_scores(job: Job, params_b: float, images: Ints) -> list[PartColumn]:
-    """Scores that a network of pictures keeps whose attention is not fused; of one layer where it is recomputed."""
+    """Scores that an image network keeps whose attention is not fused; of one layer where it is recomputed."""
     model = job.model
     if job.family != "vision" or model is None or not params_b:
         return []

@@ -1,4 +1,4 @@
-"""Speed of generators of pictures and clips: the steps of a denoiser, and what lies beside them."""
+"""Speed of image and video generators: the steps of a denoiser, and encoding and decoding around them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SIXTEEN_BITS = 2.0  # bytes
 def generator_values(
     job: Job, table: GpuTable, which: Ints, split: Split, demand: Demand, pick: Pick
 ) -> dict[str, Any]:
-    """Figures of a generator of pictures or clips over all GPUs of each row, by the steps of its denoiser.
+    """Figures of an image or video generator over all GPUs of each row, by the steps of its denoiser.
 
     Empty where the size is unknown, NaN where the GPU's rates are.
     """

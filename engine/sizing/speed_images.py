@@ -1,4 +1,4 @@
-"""Speed of networks of pictures and others that are no language models, by their multiply-adds."""
+"""Speed of image networks and others that are no language models, by their multiply-adds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Networks of pictures from their configuration: vision transformers, Swin, ConvNeXt, ResNet, and CLIP's like.
+"""Image networks from their configuration: vision transformers, Swin, ConvNeXt, ResNet, and CLIP's like.
 
 Parameters and multiplications are the shapes of the layers as the classes of transformers make them. What training
 keeps of a layer is counted likewise, in widths of the layer for each place: the inputs of its norms and linear layers,
@@ -26,7 +26,7 @@ _PATCHES = frozenset(
 )
 _BEITS = frozenset(("beit", "data2vec-vision"))
 _SCALED = _BEITS | {"dinov2", "dinov2_with_registers", "dinov3_vit"}
-#: Encoders of pictures and of texts side by side, and what their classes take where a part states nothing.
+#: Image and text encoders side by side, and what their classes take where a part states nothing.
 _TEXT = {"vocab_size": 49408, "hidden_size": 512, "intermediate_size": 2048, "num_hidden_layers": 12}
 _VISION = {"hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 12, "image_size": 224}
 _PAIRS: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
@@ -83,7 +83,7 @@ def vision_spec(reader: ConfigReader, identity: str) -> ModelSpec:
 
 
 def network_of_size(reader: ConfigReader, identity: str, parameters: int) -> ModelSpec:
-    """A network of pictures whose layers are not read, by the parameters that its weights have."""
+    """An image network whose layers are not read, by the parameters that its weights have."""
     return ModelSpec(
         id=identity,
         name=identity,
@@ -254,7 +254,7 @@ _READERS: dict[str, Callable[[ConfigReader, int], _Network]] = {
 
 
 def _pair(reader: ConfigReader, identity: str) -> ModelSpec:
-    """Encoders of pictures and of texts that meet in one space. Source: Radford et al. 2021; Zhai et al. 2023."""
+    """Image and text encoders that meet in one space. Source: Radford et al. 2021; Zhai et al. 2023."""
     kind = reader.word("model_type")
     texts, pictures = (
         ConfigReader({**defaults, **reader.nested(key).content}, reader.name, reader.text, reader.problems)

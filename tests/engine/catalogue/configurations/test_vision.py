@@ -1,4 +1,4 @@
-"""Networks of pictures by their configuration alone, beside what is published and what was traced of them."""
+"""Image networks by their configuration alone, beside what is published and what was traced of them."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_other_networks_of_pictures_are_refused_with_what_to_do(kind: str) -> No
     with pytest.raises(InputError) as refused:
         model_from_config({"model_type": kind, "depths": [2, 2], "num_channels": 3})
     (problem,) = refused.value.problems
-    assert f"a network of pictures ({kind})" in problem.message
+    assert f"an image network ({kind})" in problem.message
     assert "whichgpu models" in (problem.fix or "")
 
 
