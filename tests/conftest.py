@@ -236,7 +236,7 @@ def _keeping() -> dict[str, Callable[..., Any]]:
 
     return {
         "whichgpu.engine.advisor.advisor.decide_workload": _kept(decide_workload, workload),
-        "whichgpu.engine.advisor.advisor.trade_offs": _kept(trade_offs, further),
+        "whichgpu.engine.advisor.decision.trade_offs": _kept(trade_offs, further),
         "whichgpu.engine.interview.plan_variations.partial_plans": _kept(partial_plans, partial),
     }
 
