@@ -27,13 +27,13 @@ def chunked_loss(reader: FactReader, defaults: Framework | None) -> bool:
 
 
 def compiled_loss(reader: FactReader, defaults: Framework | None) -> bool | None:
-    """Whether compiling takes in the loss with the cast of its answers; None where the framework does not say."""
+    """Whether compilation covers the loss and the cast of its logits; None where the framework does not say."""
     if defaults is None or defaults.compiles_loss_since is None or not reader.flag("compiled"):
         return None
     return not older(reader.text("training_framework_version"), defaults.compiles_loss_since)
 
 
 def release_open(reader: FactReader, defaults: Framework | None) -> bool:
-    """Whether it is open that all answers are held, as earlier releases did."""
+    """Whether the release is not stated and may be an earlier one that holds all logits."""
     stated = any(map(reader.known, ("training_framework_version", "chunked_loss", "liger_kernels")))
     return bool(defaults and defaults.whole_loss_before) and not stated

@@ -231,7 +231,7 @@ def _feed_forward(job: Job, shape: Shape, *, learns: bool) -> float:
 
 
 def _routed(job: Job, shape: Shape, learns: bool) -> float:
-    """Bytes of a token's copies for its experts, and of what they answer before it is weighed."""
+    """Bytes of a token's copies for its experts, and of their outputs before they are weighed."""
     if not shape.moe:
         return 0.0
     share = shape.sparse_layers / max(1, shape.layers)
