@@ -25,8 +25,11 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 
 ROOM = Path(__file__).parents[2] / "tests" / "engine" / "catalogue" / "configurations"
-#: A model is made as the first of these that knows its kind.
+#: Kinds that also fill gaps, and are used for what they write.
+_MORE_THAN_MASKED = frozenset(("bart", "mbart", "mvp"))
+#: A model is made as the first of these that knows its kind; encoders without the layer that names hidden words.
 _HEADS = (
+    (modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES.keys() - _MORE_THAN_MASKED, transformers.AutoModel),
     (modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES, transformers.AutoModelForImageTextToText),
     (modeling_auto.MODEL_FOR_SPEECH_SEQ_2_SEQ_MAPPING_NAMES, transformers.AutoModelForSpeechSeq2Seq),
     (modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES, transformers.AutoModelForSeq2SeqLM),
@@ -36,6 +39,22 @@ _HEADS = (
         transformers.AutoModelForZeroShotImageClassification,
     ),
     (modeling_auto.MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES, transformers.AutoModelForImageClassification),
+    (modeling_auto.MODEL_FOR_VIDEO_CLASSIFICATION_MAPPING_NAMES, transformers.AutoModelForVideoClassification),
+    (modeling_auto.MODEL_FOR_OBJECT_DETECTION_MAPPING_NAMES, transformers.AutoModelForObjectDetection),
+    (
+        modeling_auto.MODEL_FOR_ZERO_SHOT_OBJECT_DETECTION_MAPPING_NAMES,
+        transformers.AutoModelForZeroShotObjectDetection,
+    ),
+    (modeling_auto.MODEL_FOR_DEPTH_ESTIMATION_MAPPING_NAMES, transformers.AutoModelForDepthEstimation),
+    (modeling_auto.MODEL_FOR_MASK_GENERATION_MAPPING_NAMES, transformers.AutoModelForMaskGeneration),
+    (modeling_auto.MODEL_FOR_UNIVERSAL_SEGMENTATION_MAPPING_NAMES, transformers.AutoModelForUniversalSegmentation),
+    (modeling_auto.MODEL_FOR_CTC_MAPPING_NAMES, transformers.AutoModelForCTC),
+    (modeling_auto.MODEL_FOR_TEXT_TO_WAVEFORM_MAPPING_NAMES, transformers.AutoModelForTextToWaveform),
+    (modeling_auto.MODEL_FOR_QUESTION_ANSWERING_MAPPING_NAMES, transformers.AutoModel),
+)
+_LABELLED = (
+    modeling_auto.MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES
+    | modeling_auto.MODEL_FOR_VIDEO_CLASSIFICATION_MAPPING_NAMES
 )
 #: Keys of a configuration that say nothing of dimensions.
 _IDLE = frozenset(
@@ -91,7 +110,7 @@ def default_row(kind: str) -> dict[str, Any] | None:
     try:
         config = CONFIG_MAPPING[kind]()
         fields = _fields(config.to_dict())
-        if kind in modeling_auto.MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES:  # Their last layer is as wide.
+        if kind in _LABELLED:  # Their last layer is as wide.
             fields["id2label"] = config.id2label
         json.dumps(fields)
     except Exception as refused:  # noqa: BLE001  # As in counted.

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
 from whichgpu.engine.catalogue.config_names import PREFIX
+from whichgpu.engine.catalogue.configurations.audio_tokens import SPEAKERS, audio_spec, with_audio_tokens
+from whichgpu.engine.catalogue.configurations.detectors import DETECTORS, detector_spec
+from whichgpu.engine.catalogue.configurations.image_to_text import IMAGE_TO_TEXT, image_to_text_spec
+from whichgpu.engine.catalogue.configurations.kinds import UNSTATED
 from whichgpu.engine.catalogue.configurations.pipeline import pipeline_spec
 from whichgpu.engine.catalogue.configurations.reader import ConfigReader
 from whichgpu.engine.catalogue.configurations.speech import CONFORMERS, WAVES, WHISPERS, conformer_spec, speech_spec
@@ -32,9 +36,18 @@ _LEFT_OUT: dict[str, Mapping[str, Any]] = {
     "llama": {**_SEVENS, "intermediate_size": 11008, "vocab_size": 32000},
     "mistral": {**_SEVENS, "intermediate_size": 14336, "vocab_size": 32000, "num_key_value_heads": 8},
 }
-_NO_LANGUAGE_MODEL = frozenset(("detr", "segformer", "unet"))
+_NO_LANGUAGE_MODEL = frozenset(("unet",))
 #: Only image networks have these beside no words.
 _PICTURES = frozenset(("depths", "image_size", "num_channels"))
+#: What reads a configuration as a whole, by its kind. Others hold a language model, alone or with encoders.
+_READERS: tuple[tuple[frozenset[str], Callable[[ConfigReader, str], ModelSpec]], ...] = (
+    (WHISPERS | WAVES, speech_spec),
+    (CONFORMERS, conformer_spec),
+    (VISION, vision_spec),
+    (DETECTORS, detector_spec),
+    (IMAGE_TO_TEXT, image_to_text_spec),
+    (SPEAKERS, audio_spec),
+)
 _INDEXES = ("model.safetensors.index.json", "diffusion_pytorch_model.safetensors.index.json")
 
 
@@ -75,20 +88,18 @@ def _local(source: Path | str) -> Path:
 
 def _spec(name: str, content: Mapping[str, Any], text: str, weights: Weights | None) -> ModelSpec:
     kind = str(content.get("model_type") or "")
+    content = {**UNSTATED[kind], **content} if kind in UNSTATED else content
     outer = ConfigReader(content, name, text)
-    if kind in WHISPERS | WAVES:
-        return speech_spec(outer, _identity(content, name))
-    if kind in CONFORMERS:
-        return conformer_spec(outer, _identity(content, name))
-    if kind in VISION:
-        return vision_spec(outer, _identity(content, name))
+    read = next((read for kinds, read in _READERS if kind in kinds), None)
+    if read is not None:
+        return read(outer, _identity(content, name))
     if "_class_name" in content:
         message = f"{name} describes one part of a pipeline, a {content['_class_name']}"
         raise InputError(Problem("part-of-a-pipeline", message, fix="name the folder with its model_index.json"))
     if kind in _NO_LANGUAGE_MODEL or (_PICTURES & content.keys() and not _names_words(content)):
         if weights is not None and weights.parameters:
             return network_of_size(outer, _identity(content, name), weights.parameters)
-        message = f"{name} describes an image network ({kind}), which is not read from its configuration"
+        message = f"{name} describes a vision network ({kind}), which is not read from its configuration"
         fix = "name a model of the catalogue (`whichgpu models`) or a folder with weights too, or state param_count_b"
         raise InputError(Problem("unread-network", message, fix=fix))
     if kind == "t5gemma":
@@ -99,7 +110,9 @@ def _spec(name: str, content: Mapping[str, Any], text: str, weights: Weights | N
     # Some keys nested configurations leave to the outer one.
     shared = {key: content[key] for key in _SHARED if key in content}
     inner = content if nested is None else {**_LEFT_OUT.get(str(nested.get("model_type")), {}), **shared, **nested}
-    return text_spec(ConfigReader(inner, name, text), _identity(content, name), outer)
+    seeing = outer.nested("thinker_config") if "thinker_config" in content else outer
+    spec = text_spec(ConfigReader(inner, name, text), _identity(content, name), seeing)
+    return with_audio_tokens(spec, outer)
 
 
 def _halves_joined(content: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -144,6 +144,8 @@ class ModelSpec(FrozenModel):
     qk_norm: bool = False  # query and keys are normalised before attention
     bias: Literal["none", "qkv", "all"] = "none"  # which linear layers have one
     learned_positions: Whole | None = None  # rows of a learned position table
+    embedding_width: Count | None = None  # of the tables of words and positions, where it is not that of the layers
+    distinct_layers: Count | None = None  # layers with weights of their own, where the others share theirs
     decoder_layers: Whole | None = None  # encoder-decoder: ``layers`` are the encoder's; 0: an encoder alone
     sliding_window: Count | None = None
     full_attention_layers: Whole | None = None  # layers whose KV grows with the whole context

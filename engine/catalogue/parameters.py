@@ -50,11 +50,15 @@ def parameter_count(spec: ModelSpec) -> ParameterCount | None:
     if mlp is None:
         return None
     mlp_total, mlp_active = mlp
-    embedding = (dims.vocab + (spec.learned_positions or 0)) * dims.hidden
+    width = spec.embedding_width or dims.hidden
+    embedding = (dims.vocab + (spec.learned_positions or 0)) * width + (
+        width * dims.hidden if width != dims.hidden else 0
+    )
     head = 0 if spec.tied_embeddings else dims.vocab * dims.hidden
-    attention = dims.layers * _attention(dims, spec.mla)
+    own = spec.distinct_layers or dims.layers
+    attention = own * _attention(dims, spec.mla)
     norm = dims.hidden * (2 if spec.bias == "all" else 1)
-    norms = (2 * dims.layers + 1) * norm
+    norms = (2 * own + 1) * norm
     if spec.kind == "encoder":
         head = dims.hidden * dims.hidden + dims.hidden  # the pooler; the masked-word head is left off in use
     rest = embedding + head + attention + norms
@@ -92,7 +96,8 @@ def _mlp(dims: _Dims) -> tuple[int, int] | None:
     spec, moe = dims.spec, dims.spec.moe
     if moe is None:
         dense = _dense(dims, spec.intermediate)
-        return None if dense is None else (dims.layers * dense, dims.layers * dense)
+        own = spec.distinct_layers or dims.layers
+        return None if dense is None else (own * dense, own * dense)
     sparse_layers = (dims.layers - moe.first_dense_layers) // moe.every
     dense_layers = dims.layers - sparse_layers
     dense = _dense(dims, spec.intermediate) if dense_layers else 0

@@ -17,7 +17,7 @@ class Shape(Struct, frozen=True):
     """What the formulas read of a transformer. Counts are of single parameters, not billions."""
 
     params: float
-    active_params: float  # that a token passes through
+    active_params: float  # that a token passes through, each as often as it does
     embedding: float  # input embedding
     head: float  # output head; 0 where it is tied to the embedding
     layer_params: float  # in an average layer
@@ -120,18 +120,21 @@ def _published(model: ModelSpec, stated_b: float | None, active_b: float | None)
     params, exact = _believed(None if computed is None else computed + encoders, stated_b)
     if params is None or params <= 0:
         return None
-    embedding = float(vocab * hidden)
+    embedding = float(vocab * (model.embedding_width or hidden))
     head = 0.0 if model.tied_embeddings else embedding
     if embedding + head >= 0.9 * params:  # A size that leaves no room for layers: the dimensions are not this model's.
         embedding = head = 0.0
     expert_params = _expert_params(model, hidden)
     active = (active_b or model.active_params_b or 0.0) * 1e9 or _computed_active(model, params, expert_params)
+    active = min(active, params)
+    if model.distinct_layers:  # A token passes the same weights several times.
+        active += (layers / model.distinct_layers - 1.0) * (params - embedding - head)
     full, sliding = _attending_layers(model, layers)
     latent = model.mla.kv_lora_rank + model.mla.qk_rope_head_dim if model.mla else 0
     moe = model.moe
     return Shape(
         params=params,
-        active_params=min(active, params),
+        active_params=active,
         embedding=embedding,
         head=head,
         layer_params=(params - embedding - head) / layers,
@@ -255,15 +258,16 @@ def _computed_params(
     else:
         return None
     matrices = 3 if gated else 2
-    total = float(layers * (attention + 2 * hidden))
+    own = model.distinct_layers or layers
+    total = float(own * (attention + 2 * hidden))
     if model.moe is None:
-        total += layers * matrices * hidden * (model.intermediate or 0)
+        total += own * matrices * hidden * (model.intermediate or 0)
     else:
         sparse = layers - model.moe.first_dense_layers
         total += _expert_params(model, hidden)
         total += sparse * (matrices * hidden * (model.moe.shared_intermediate or 0) + hidden * model.moe.experts)
         total += model.moe.first_dense_layers * matrices * hidden * (model.intermediate or 0)
-    return total + vocab * hidden * (1 if model.tied_embeddings else 2)
+    return total + vocab * (model.embedding_width or hidden) * (1 if model.tied_embeddings else 2)
 
 
 def _typical(params: float, active_params: float) -> Shape:

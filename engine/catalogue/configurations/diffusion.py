@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from whichgpu.engine.catalogue.configurations.denoisers import DENOISERS, width_of
+from whichgpu.engine.catalogue.configurations.denoisers import DENOISERS
+from whichgpu.engine.catalogue.configurations.dual_streams import width_of
 from whichgpu.engine.catalogue.configurations.reader import ConfigReader
 
 
 #: Numbers of a time step before it is embedded.
+#: Parameters of Wan-Animate's encoder of motion, convolutions of one published size.
+_MOTION_ENCODER = 22_736_436
 _STEP_CHANNELS = 256
 
 
@@ -100,6 +103,15 @@ def _wan(reader: ConfigReader) -> int:
     return inputs + (reader.count("num_layers") or 0) * block + _linear(width, out) + 2 * width
 
 
+def _wan_animate(reader: ConfigReader) -> int:
+    """Wan with encoders of a face and of its motion, which one block in so many attends to."""
+    width, narrow = width_of(reader), reader.maybe("face_encoder_hidden_dim") or 1024
+    style, heads = reader.maybe("motion_style_dim") or 512, reader.maybe("face_encoder_num_heads") or 4
+    adapters = (reader.count("num_layers") or 0) // (reader.maybe("inject_face_latents_blocks") or 5)
+    face = 3 * style * heads * narrow + 6 * narrow * narrow + narrow * width
+    return _wan(reader) + adapters * 4 * width * width + face + _MOTION_ENCODER
+
+
 def _cogvideo(reader: ConfigReader) -> int:
     width, dim = width_of(reader), reader.maybe("attention_head_dim") or 64
     patch, channels = reader.maybe("patch_size") or 2, reader.maybe("in_channels") or 16
@@ -139,6 +151,7 @@ _TRANSFORMERS: dict[str, Callable[[ConfigReader], int]] = {
     "SkyReelsV2Transformer3DModel": _wan,
     "WanTransformer3DModel": _wan,
     "WanVACETransformer3DModel": _wan,
+    "WanAnimateTransformer3DModel": _wan_animate,
     "CogVideoXTransformer3DModel": _cogvideo,
     "ConsisIDTransformer3DModel": _cogvideo,
     "PixArtTransformer2DModel": _pixart,

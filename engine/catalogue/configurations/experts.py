@@ -87,4 +87,6 @@ def _dense_layers(reader: ConfigReader, layers: int | None) -> tuple[int, int]:
     first = first or reader.first("moe_layer_start_index") or len(reader.numbers("mlp_only_layers"))
     if reader.word("model_type") == "longcat_flash":  # Beside the first of the two halves of each layer.
         return 0, 2
-    return first, reader.maybe("interleave_moe_layer_step", "decoder_sparse_step", "expert_layer_period") or 1
+    return first, reader.maybe(
+        "interleave_moe_layer_step", "decoder_sparse_step", "expert_layer_period", "moe_every_n_layers"
+    ) or 1

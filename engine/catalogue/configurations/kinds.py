@@ -6,15 +6,25 @@ from whichgpu.engine.catalogue.configurations.reader import ATTENTION_FREE
 
 
 #: Series that are built alike in what their configurations leave out.
+#: Keys that classes do not have, and the dimension that they stand for; FNet has no heads, which cost nothing.
+UNSTATED: dict[str, dict[str, int]] = {"canine": {"vocab_size": 16384}, "fnet": {"num_attention_heads": 1}}
 FALCONS = frozenset(("RefinedWeb", "RefinedWebModel", "falcon"))
-BERTS = frozenset(("bert", "camembert", "distilbert", "mpnet", "roberta", "xlm-roberta"))
+BERTS = frozenset(
+    (
+        *("albert", "bert", "bert-generation", "bros", "camembert", "canine", "clip_text_model", "convbert"),
+        *("data2vec-text", "deberta", "deberta-v2", "distilbert", "ernie", "flaubert", "fnet", "funnel", "ibert"),
+        *("jina_embeddings_v3", "layoutlm", "layoutlmv3", "lilt", "longformer", "luke", "markuplm", "megatron-bert"),
+        *("mluke", "mobilebert", "mpnet", "mra", "nystromformer", "rembert", "roberta", "roberta-prelayernorm"),
+        *("roc_bert", "squeezebert", "tapas", "xlm", "xlm-roberta", "xlm-roberta-xl", "xlnet", "xmod", "yoso"),
+    )
+)
 GPTS = frozenset(("bloom", "gpt2", "gpt_bigcode", "opt", "starcoder2"))
 UNTIED = frozenset(("codegen", "electra", "gpt_neox", "gptj", "phi", "phi-msft"))
 GEMMAS = frozenset(("gemma", "gemma2", "gemma3", "gemma3_text", "gemma3n_text", "gemma4_text", "recurrent_gemma"))
 NO_GATE = frozenset(
     (
         *("apertus", "arcee", "biogpt", "ctrl", "gpt_neo", "gpt_neox_japanese", "kosmos_2_text_model", "mbart", "mpt"),
-        *("nemotron", "nemotron_h", "nomic_bert", "openai-gpt", "whisper", "xglm"),
+        *("nemotron", "nemotron_h", "openai-gpt", "whisper", "xglm"),
     )
 )
 
@@ -22,7 +32,7 @@ NO_GATE = frozenset(
 WITHOUT_GATE = frozenset(("relu2", "xielu"))
 GATED = frozenset(("bitnet", "t5gemma"))
 #: Their configurations state the width of gate and value together.
-STATES_BOTH_GATES = frozenset(("qwen", "recurrent_gemma"))
+STATES_BOTH_GATES = frozenset(("kyutai_speech_to_text", "moshi", "qwen", "recurrent_gemma"))
 NOT_GATED = FALCONS | BERTS | GPTS | UNTIED | NO_GATE
 ALL_BIAS = BERTS | GPTS | UNTIED | {"gpt_oss"}
 QKV_BIAS = frozenset(
@@ -35,8 +45,11 @@ LEARNED_POSITIONS = {"gpt2": 0, "gpt_bigcode": 0, "opt": 2, "mpnet": 0, "electra
 LEARNED_POSITIONS |= {"bart": 2, "bigbird_pegasus": 0, "biogpt": 2, "blenderbot": 0, "blenderbot-small": 0, "led": 0}
 LEARNED_POSITIONS |= {"mbart": 2, "mvp": 2, "openai-gpt": 0, "plbart": 2}
 #: Their table of positions, and the kinds of segments beside it.
-LEARNED_POSITIONS |= {"bert": 2, "roberta": 1, "xlm-roberta": 1, "camembert": 1, "distilbert": 0}
-ENCODERS = BERTS | {"electra", "nomic_bert", "modernbert"}
+LEARNED_POSITIONS |= dict.fromkeys(BERTS - {"funnel", "jina_embeddings_v3", "xlnet"}, 2)
+LEARNED_POSITIONS |= dict.fromkeys(("camembert", "mra", "roberta", "xlm-roberta", "xlm-roberta-xl", "yoso"), 1)
+LEARNED_POSITIONS |= dict.fromkeys(("bert-generation", "clip_text_model", "distilbert", "flaubert", "mpnet"), 0)
+LEARNED_POSITIONS |= {"canine": 16, "deberta": 0, "deberta-v2": 0, "fnet": 4, "tapas": 0, "xlm": 0}
+ENCODERS = BERTS | {"electra", "esmc", "eurobert", "gte", "modernbert", "new", "nomic_bert"}
 ENCODER_DECODERS = frozenset(
     (
         *("bart", "bigbird_pegasus", "blenderbot", "blenderbot-small", "led", "m2m_100", "marian", "mbart", "mt5"),
@@ -49,7 +62,7 @@ TIED = (
     | GPTS
     | GEMMAS
     | ENCODER_DECODERS
-    | {"biogpt", "ctrl", "kosmos_2_text_model", "openai-gpt", "xglm"}
+    | {"biogpt", "ctrl", "jetmoe", "kosmos_2_text_model", "openai-gpt", "xglm"}
     | {"cohere", "cohere2", "lfm2", "lfm2_moe", "mamba", "mamba2", "minicpm", "mpt"}
 )
 #: Query and keys are normalised (q_norm, k_norm in the modules of transformers 5.24); configurations rarely say so.
@@ -104,10 +117,27 @@ KNOWN = (
                 "longcat_flash",
                 "phi4_multimodal",
             ),
+            *("apertus1p5_text", "axk1", "cohere2_moe", "flint", "gemma4_unified_text", "granite_docling_text"),
+            *("granite_swa", "granitemoe_swa", "hy_v3", "iquestcoder", "jais2", "kolibri1", "laguna", "lara_mini"),
+            *("lfm3", "longt5", "mellum", "minimax_m3_vl_text", "mistral_large4_text", "olmo_hybrid", "sarvam_mla"),
+            *("sarvam_moe", "solar_open", "step3p5", "youtu"),
             *("qwen2_5_omni_text", "rwkv", "voxtral_realtime_text", "zamba", "zamba2"),
             *("exaone4_5_text", "falcon_h1", "falcon_mamba", "glm", "glm4", "glm4_moe", "glm_moe_dsa", "gpt_neo"),
             *("gpt_oss", "granite", "granitemoe", "granitemoehybrid", "hunyuan_v1_dense", "hunyuan_v1_moe"),
-            *("internlm", "internlm2", "internlm3", "jamba", "kimi_k2", "kimi_linear", "lfm2", "lfm2_moe"),
+            *(
+                "csm",
+                "kyutai_speech_to_text",
+                "moshi",
+                "internlm",
+                "internlm2",
+                "internlm3",
+                "jamba",
+                "jetmoe",
+                "kimi_k2",
+                "kimi_linear",
+                "lfm2",
+                "lfm2_moe",
+            ),
             *("llama", "llama4_text", "mamba", "mamba2", "mimo", "mimo_v2_flash", "minicpm", "minimax"),
             *("minimax_m1", "minimax_m2", "minimax_m3", "ministral3", "mistral", "mixtral", "mllama_text_model"),
             *("mpt", "nemotron", "nemotron-nas", "nemotron_h", "olmo", "olmo2", "olmo3", "olmoe", "orion"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from whichgpu.engine.catalogue.configurations.attention import attention_change
+from whichgpu.engine.catalogue.configurations.encoders import encoder_change
 from whichgpu.engine.catalogue.configurations.mixers import mamba2, mixer
 from whichgpu.engine.catalogue.configurations.reader import ATTENTION_FREE, ConfigReader
 from whichgpu.engine.catalogue.model import ModelSpec
@@ -32,10 +33,10 @@ def counted(reader: ConfigReader, spec: ModelSpec) -> ParameterCount | None:
     if mixed is None:
         return None
     change = linear * mixed - linear * count.attention // spec.layers
-    change += _beside_layers(reader, spec, count)
-    change += attention_change(reader, spec, count) + _inputs(reader, spec) + _narrow_embedding(reader, spec)
+    change += _beside_layers(reader, spec, count) + encoder_change(reader, spec, count)
+    change += attention_change(reader, spec, count) + _inputs(reader, spec)
     mlp = _second_mlp(reader, spec)
-    unseen = _experts_of_pictures(reader, spec)
+    unseen = _experts_of_pictures(reader, spec) + _experts_of_attention(reader, spec)
     return replace(
         count,
         total=count.total + change + mlp + unseen,
@@ -128,14 +129,6 @@ def _inputs(reader: ConfigReader, spec: ModelSpec) -> int:
     return layers * width * (rows + hidden + 2 * hidden)
 
 
-def _narrow_embedding(reader: ConfigReader, spec: ModelSpec) -> int:
-    """ELECTRA: embeddings narrower than the layers, and a projection from one to the other."""
-    width, hidden = reader.maybe("embedding_size"), spec.hidden or 0
-    if not width or width == hidden:
-        return 0
-    return ((spec.vocab or 0) + (spec.learned_positions or 0)) * (width - hidden) + width * hidden
-
-
 def _second_mlp(reader: ConfigReader, spec: ModelSpec) -> int:
     """Gemma 4 and LongCat: a dense feed-forward part beside the experts of a layer."""
     beside = reader.flag("enable_moe_block", default=False) or reader.word("model_type") == "longcat_flash"
@@ -151,6 +144,14 @@ def _experts_of_pictures(reader: ConfigReader, spec: ModelSpec) -> int:
         return 0
     sparse, hidden = (spec.layers or 0) - spec.moe.first_dense_layers, spec.hidden or 0
     return sparse * spec.moe.experts * hidden * (3 * widths[1] + 1)
+
+
+def _experts_of_attention(reader: ConfigReader, spec: ModelSpec) -> int:
+    """JetMoE: queries and outputs of the experts that a token does not pass. Source: Shen et al. 2024."""
+    if reader.word("model_type") != "jetmoe" or spec.moe is None:
+        return 0
+    left = spec.moe.experts - spec.moe.experts_per_token
+    return (spec.layers or 0) * left * 2 * (spec.hidden or 0) * (spec.kv_heads or 0) * (spec.head_dim or 0)
 
 
 def _shared_blocks(reader: ConfigReader, spec: ModelSpec) -> ParameterCount | None:

@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from whichgpu.engine.catalogue.configurations.denoisers import width_of
 from whichgpu.engine.catalogue.configurations.diffusion import (
     clip_text_parameters,
     denoiser_parameters,
     vae_parameters,
 )
+from whichgpu.engine.catalogue.configurations.dual_streams import width_of
 from whichgpu.engine.catalogue.configurations.latent import latent_of
 from whichgpu.engine.catalogue.configurations.reader import ConfigReader
 from whichgpu.engine.catalogue.configurations.text import text_spec

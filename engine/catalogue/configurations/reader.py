@@ -12,6 +12,8 @@ from whichgpu.engine.core import InputError, Place, Problem, nearest_words
 
 #: Beyond the bytes of any weights that are published: a larger number is a slip.
 _MOST = 10**15
+#: The same of layers, which formulas go through one by one.
+_MOST_LAYERS = 10_000
 
 
 class ConfigReader(Struct, frozen=True):
@@ -34,7 +36,7 @@ class ConfigReader(Struct, frozen=True):
             if value is None or isinstance(value, list | Mapping):
                 continue
             number = _whole(value)
-            if number is None:
+            if number is None or number > _most(key):
                 self._blame(key, value)
             elif number > 0:
                 return number
@@ -87,7 +89,8 @@ class ConfigReader(Struct, frozen=True):
         """The list of whole numbers under a key, or nothing."""
         value = self.content.get(key)
         found = [_whole(item) for item in value] if isinstance(value, list) else []
-        return [item for item in found if item is not None] if None not in found else []
+        known = [item for item in found if item is not None and item <= _most(key)]
+        return known if len(known) == len(found) else []
 
     def first(self, key: str) -> int | None:
         """The first of a list of whole numbers under a key."""
@@ -113,7 +116,8 @@ class ConfigReader(Struct, frozen=True):
             raise InputError(self.problems)
 
     def _blame(self, key: str, value: object) -> None:
-        message = f"{self.name}: {key} is {value!r}, not a whole number of 0 or more"
+        limit = f" up to {_MOST_LAYERS:,}" if _most(key) == _MOST_LAYERS else ""
+        message = f"{self.name}: {key} is {value!r}, not a whole number of 0 or more{limit}"
         if not any(problem.message == message for problem in self.problems):
             self.problems.append(Problem("not-a-count", message, self._place(key)))
 
@@ -123,6 +127,10 @@ class ConfigReader(Struct, frozen=True):
             if column >= 0:
                 return Place(self.name, number, column + 1, len(key) + 2, line)
         return None
+
+
+def _most(key: str) -> int:
+    return _MOST_LAYERS if "layers" in key or "depth" in key or key == "n_layer" else _MOST
 
 
 def _whole(value: object) -> int | None:

@@ -12,10 +12,11 @@ from whichgpu.engine.catalogue.model import ModelSpec
 
 
 WHISPERS = frozenset(("whisper", "lite-whisper", "moonshine"))
-WAVES = frozenset(("wav2vec2", "hubert", "wavlm", "unispeech", "unispeech-sat", "data2vec-audio", "sew-d"))
+WAVES = frozenset(("wav2vec2", "hubert", "wavlm", "unispeech", "unispeech-sat", "data2vec-audio", "sew", "sew-d"))
 #: Two feed-forward parts around attention and a convolution (Gulati et al. 2020); of squares of the width beside them:
 #: attention, with distances but for w2v-BERT's, and the convolution.
-CONFORMERS = {"parakeet_ctc": 8, "parakeet_tdt": 8, "wav2vec2-bert": 7, "wav2vec2-conformer": 8}
+_SQUARES = {"parakeet_ctc": 8, "parakeet_tdt": 8, "wav2vec2-bert": 7, "wav2vec2-conformer": 8}
+CONFORMERS = frozenset(_SQUARES)
 
 
 def speech_spec(reader: ConfigReader, identity: str) -> ModelSpec:
@@ -36,7 +37,8 @@ def speech_spec(reader: ConfigReader, identity: str) -> ModelSpec:
     decoder_block = 8 * width * width + (3 if rotated else 2) * width * decoder_inner + decoder_inner + 15 * width
     total = layers * block + decoders * decoder_block
     if encoder_only:
-        total += _wave_front(reader, width) + vocab * width
+        # SEW works on fewer places, and gives all of them back.
+        total += _wave_front(reader, width) + vocab * width + (reader.maybe("squeeze_factor") or 0) * width * width
     elif rotated:
         total += width * (127 + 2 * 7 * width + 2 * 3 * width) + vocab * width
     else:
@@ -54,7 +56,7 @@ def conformer_spec(reader: ConfigReader, identity: str) -> ModelSpec:
     inner, heads = encoder.count("intermediate_size") or 0, encoder.count("num_attention_heads")
     reader.finish()
     vocab = reader.maybe("vocab_size") or 32
-    total = layers * width * (4 * inner + CONFORMERS[kind] * width)
+    total = layers * width * (4 * inner + _SQUARES[kind] * width)
     if kind == "wav2vec2-conformer":
         total += _wave_front(reader, width)
     elif inner_reader.content:  # Halved as often as its factor says, over mels and time.

@@ -90,13 +90,19 @@ def _series(reader: ConfigReader) -> str:
 
 def _spec(reader: ConfigReader, identity: str, *, multimodal: bool) -> ModelSpec:
     kind = _series(reader)
-    layers = reader.maybe("num_hidden_layers", "n_layers", "n_layer", "num_layers", "num_decoder_layers", "layers")
+    keys = ("num_hidden_layers", "n_layers", "n_layer", "num_layers", "layers")
+    layers = reader.maybe(*keys) if "block_sizes" in reader.content else reader.maybe(*keys, "num_decoder_layers")
     layers = layers or reader.maybe("encoder_layers", "decoder_layers")
     if layers and kind == "longcat_flash":  # Each of its layers has two attentions and two feed-forward parts.
         layers *= 2
-    layers = layers or len(reader.blocks()) or reader.count("num_hidden_layers", "n_layers", "n_layer")
-    hidden = reader.count("hidden_size", "d_model", "n_embd", "dim", "embed_dim")
-    heads = None if kind in ATTENTION_FREE else reader.count(*HEADS)
+    layers = (
+        layers
+        or len(reader.blocks())
+        or sum(reader.numbers("block_sizes"))
+        or reader.count("num_hidden_layers", "n_layers", "n_layer")
+    )
+    hidden = reader.count("hidden_size", "d_model", "n_embd", "dim", "embed_dim", "emb_dim")
+    heads = None if kind in ATTENTION_FREE else reader.maybe(*HEADS) or _chosen_heads(reader) or reader.count(*HEADS)
     vocab = reader.count("vocab_size", "padded_vocab_size", "n_vocab")
     mla = _mla(reader)
     kv_heads = _kv_heads(reader, kind, heads)
@@ -120,6 +126,8 @@ def _spec(reader: ConfigReader, identity: str, *, multimodal: bool) -> ModelSpec
         qk_norm=reader.flag("use_qk_norm", "qk_layernorm", default=kind in QK_NORMS),
         bias="all" if kind in ALL_BIAS else "qkv" if has_qkv_bias else "none",
         learned_positions=_learned_positions(reader, kind),
+        embedding_width=_embedding_width(reader, hidden),
+        distinct_layers=_distinct_layers(reader, kind),
         decoder_layers=reader.maybe("num_decoder_layers", "decoder_layers")
         or (layers if kind in ENCODER_DECODERS else None),
         sliding_window=spread.window,
@@ -173,6 +181,13 @@ def _model_kind(reader: ConfigReader, kind: str, *, multimodal: bool) -> ModelKi
     return "multimodal" if multimodal else "llm"
 
 
+def _chosen_heads(reader: ConfigReader) -> int | None:
+    """JetMoE states key-value heads, and how many experts give each its queries."""
+    if reader.word("model_type") != "jetmoe":
+        return None
+    return (reader.maybe("num_key_value_heads") or 0) * (reader.maybe("num_experts_per_tok") or 0) or None
+
+
 def _kv_heads(reader: ConfigReader, kind: str, heads: int | None) -> int | None:
     stated = reader.maybe("num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num", "n_kv_heads")
     stated = stated or reader.maybe("num_multi_query_heads")  # CogVLM2
@@ -204,6 +219,7 @@ def _intermediate(reader: ConfigReader, kind: str, hidden: int | None) -> int | 
         "dff",
         "ffn_hidden_dim",
         "block_ff_dim",
+        "d_inner",
     )
     stated = stated or reader.maybe(*keys, "encoder_ffn_dim", "decoder_ffn_dim")
     stated = stated or reader.first("intermediate_size")  # Gemma 3n: one for each layer
@@ -231,11 +247,13 @@ def _gated(reader: ConfigReader, kind: str) -> bool:
         return True
     if reader.word("hidden_act") in WITHOUT_GATE:
         return False
+    if kind == "nomic_bert" and reader.word("activation_function").startswith("gelu"):
+        return False
     return kind not in NOT_GATED and kind not in ENCODER_DECODERS
 
 
 def _learned_positions(reader: ConfigReader, kind: str) -> int | None:
-    if kind not in LEARNED_POSITIONS:
+    if kind not in LEARNED_POSITIONS or reader.word("position_embedding_type").startswith("rotary"):
         return None
     rows = reader.maybe("max_position_embeddings", "n_positions", "n_ctx")
     if kind in ENCODER_DECODERS:  # Encoder and decoder have a table each.
@@ -243,6 +261,19 @@ def _learned_positions(reader: ConfigReader, kind: str) -> int | None:
         tables = [reader.maybe(key) or rows or 0 for key in halves]
         return sum(tables) + 2 * LEARNED_POSITIONS[kind] or None
     return rows + LEARNED_POSITIONS[kind] if rows else None
+
+
+def _embedding_width(reader: ConfigReader, hidden: int | None) -> int | None:
+    """Of embeddings that a projection widens (ELECTRA, ALBERT, RemBERT)."""
+    width = reader.maybe("embedding_size", "input_embedding_size")
+    return width if width != hidden else None
+
+
+def _distinct_layers(reader: ConfigReader, kind: str) -> int | None:
+    """Layers that share their weights. Source: Lan et al. 2020, "ALBERT"."""
+    if kind != "albert":
+        return None
+    return (reader.maybe("num_hidden_groups") or 1) * (reader.maybe("inner_group_num") or 1)
 
 
 def _mla(reader: ConfigReader) -> Mla | None:

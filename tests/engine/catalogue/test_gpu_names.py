@@ -128,7 +128,7 @@ def test_usual_spellings_mean_one_product(name: str, expected: str) -> None:
         ("nvidia-a100-40gb", "family", 2),
         ("nvidia-h100", "series", 3),
         ("nvidia-a100", "series", 4),
-        ("nvidia-v100", "series", 2),
+        ("nvidia-v100", "series", 4),
         ("A100 PCIe", "series", 2),
     ],
 )

@@ -133,12 +133,12 @@ def test_a_pair_of_encoders_gives_vectors() -> None:
     assert sum(pair.components_b.values()) == pytest.approx(pair.params_b, rel=0.01)
 
 
-@pytest.mark.parametrize("kind", ["segformer", "regnet"])
-def test_other_networks_of_pictures_are_refused_with_what_to_do(kind: str) -> None:
+@pytest.mark.parametrize("kind", ["hiera", "regnet"])
+def test_other_vision_networks_are_refused_with_what_to_do(kind: str) -> None:
     with pytest.raises(InputError) as refused:
         model_from_config({"model_type": kind, "depths": [2, 2], "num_channels": 3})
     (problem,) = refused.value.problems
-    assert f"an image network ({kind})" in problem.message
+    assert f"a vision network ({kind})" in problem.message
     assert "whichgpu models" in (problem.fix or "")
 
 
