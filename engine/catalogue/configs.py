@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from whichgpu.engine.catalogue.config_names import PREFIX
 from whichgpu.engine.catalogue.configurations.audio_tokens import SPEAKERS, audio_spec, with_audio_tokens
+from whichgpu.engine.catalogue.configurations.class_defaults import completed
 from whichgpu.engine.catalogue.configurations.detectors import DETECTORS, detector_spec
 from whichgpu.engine.catalogue.configurations.image_to_text import IMAGE_TO_TEXT, image_to_text_spec
 from whichgpu.engine.catalogue.configurations.kinds import UNSTATED
@@ -30,12 +31,6 @@ _GIB = 2**30
 #: Where models that read images or sound keep the language model's part.
 _NESTED = ("text_config", "llm_config", "language_config", "thinker_config", "decoder_config", "llm")
 _SHARED = ("tie_word_embeddings", "quantization_config", "vocab_size")
-_SEVENS = {"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32}
-#: What transformers leaves out of a configuration inside another, because its classes have it as their default.
-_LEFT_OUT: dict[str, Mapping[str, Any]] = {
-    "llama": {**_SEVENS, "intermediate_size": 11008, "vocab_size": 32000},
-    "mistral": {**_SEVENS, "intermediate_size": 14336, "vocab_size": 32000, "num_key_value_heads": 8},
-}
 _NO_LANGUAGE_MODEL = frozenset(("unet",))
 #: Only image networks have these beside no words.
 _PICTURES = frozenset(("depths", "image_size", "num_channels"))
@@ -89,6 +84,7 @@ def _local(source: Path | str) -> Path:
 def _spec(name: str, content: Mapping[str, Any], text: str, weights: Weights | None) -> ModelSpec:
     kind = str(content.get("model_type") or "")
     content = {**UNSTATED[kind], **content} if kind in UNSTATED else content
+    stated, content = content, completed(content)
     outer = ConfigReader(content, name, text)
     read = next((read for kinds, read in _READERS if kind in kinds), None)
     if read is not None:
@@ -104,15 +100,25 @@ def _spec(name: str, content: Mapping[str, Any], text: str, weights: Weights | N
         raise InputError(Problem("unread-network", message, fix=fix))
     if kind == "t5gemma":
         content = _halves_joined(content)
-    nested = next((content[key] for key in _NESTED if isinstance(content.get(key), Mapping)), None)
-    if nested is not None:  # Qwen-Omni: the language model stands one level deeper.
-        nested = next((nested[key] for key in _NESTED if isinstance(nested.get(key), Mapping)), nested)
-    # Some keys nested configurations leave to the outer one.
-    shared = {key: content[key] for key in _SHARED if key in content}
-    inner = content if nested is None else {**_LEFT_OUT.get(str(nested.get("model_type")), {}), **shared, **nested}
+    nested = _language_part(content)
+    inner = content
+    if nested is not None:  # Some keys it leaves to the outer one, before what its class takes.
+        shared = {key: content[key] for key in _SHARED if key in content}
+        inner = {**nested, **shared, **(_language_part(stated) or {})}
     seeing = outer.nested("thinker_config") if "thinker_config" in content else outer
     spec = text_spec(ConfigReader(inner, name, text), _identity(content, name), seeing)
     return with_audio_tokens(spec, outer)
+
+
+def _language_part(content: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The configuration of the language model inside another; None where it is that of the whole."""
+    parts = (content.get(key) for key in _NESTED)
+    nested: Mapping[str, Any] | None = next((part for part in parts if isinstance(part, Mapping)), None)
+    if nested is None:
+        return None
+    # Qwen-Omni: the language model stands one level deeper.
+    deeper = (nested.get(key) for key in _NESTED)
+    return next((part for part in deeper if isinstance(part, Mapping)), nested)
 
 
 def _halves_joined(content: Mapping[str, Any]) -> Mapping[str, Any]:

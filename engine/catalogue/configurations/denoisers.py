@@ -165,8 +165,8 @@ def _glm_image(reader: ConfigReader) -> int:
 
 def _sana(reader: ConfigReader) -> int:
     """Linear attention, attention to the prompt, and a gated part of convolutions; for clips also one over time."""
-    width, ratio = width_of(reader), reader.content.get("mlp_ratio")
-    inner = int((ratio if isinstance(ratio, int | float) else 2.5) * width)
+    width = width_of(reader)
+    inner = int(reader.ratio("mlp_ratio", 2.5) * width)
     seen = reader.maybe("cross_attention_dim") or width
     over_time = 3 * width * width if "Video" in reader.word("_class_name") else 0
     block = 6 * width * width + 2 * seen * width + 3 * width * inner + 18 * inner + over_time

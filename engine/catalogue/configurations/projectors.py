@@ -71,8 +71,9 @@ def _projector(outer: ConfigReader, tower: ConfigReader, width: int, hidden: int
     merged = width * merge * merge
     if kind in {"mistral3", "ministral3"}:
         return merged * width + hidden * (width + hidden)
-    if kind.startswith("gemma"):
-        return width * hidden
+    joined = 1 if kind.startswith("gemma") else outer.maybe("scale_factor", "pixel_shuffle_factor")
+    if joined:  # So many places a side become one (Idefics 3, SmolVLM).
+        return width * joined * joined * hidden
     if kind.startswith("step3"):  # Two convolutions of three places, each to half the side and twice the width.
         return 9 * (2 + 8) * width * width + 4 * width * hidden
     if kind in {"mllama", "internvl", "internvl_chat"}:

@@ -12,6 +12,7 @@ from whichgpu.engine.core import InputError, Place, Problem, nearest_words
 
 #: Beyond the bytes of any weights that are published: a larger number is a slip.
 _MOST = 10**15
+_MOST_RATIO = 1000
 #: The same of layers, which formulas go through one by one.
 _MOST_LAYERS = 10_000
 
@@ -41,6 +42,12 @@ class ConfigReader(Struct, frozen=True):
             elif number > 0:
                 return number
         return None
+
+    def ratio(self, key: str, usual: float) -> float:
+        """The number under a key, with a fraction or without; the usual one where it is no ratio of two widths."""
+        value = self.content.get(key)
+        usable = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < _MOST_RATIO
+        return float(value) if usable else usual  # type: ignore[arg-type]  # A number, as just seen.
 
     def count(self, *keys: str) -> int | None:
         """Like ``maybe``; a problem when none of the keys is there."""

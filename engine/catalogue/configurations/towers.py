@@ -77,9 +77,8 @@ def _vision(outer: ConfigReader, tower: ConfigReader, hidden: int) -> int:
         and "mlp_ratio" in tower.content
     ):
         width = tower.maybe("embed_dim") or width
-    ratio = tower.content.get("mlp_ratio")
     inner = tower.maybe("intermediate_size", "vt_intermediate_size")
-    inner = inner or int(width * (ratio if isinstance(ratio, int | float) else 4))
+    inner = inner or int(width * tower.ratio("mlp_ratio", 4))
     merged = inner  # GLM-4V: the width of what joins places; the blocks' own is that of what comes out.
     if tower.word("model_type").startswith("glm_ocr"):
         merged = 3 * (tower.maybe("out_hidden_size") or inner)
