@@ -21,7 +21,7 @@ MACHINES = [
     ("p5.48xlarge", "H100", 8, 81920, "54.9", "20", "a"),
     ("g6.xlarge", "L4", 1, 22888, "0.79", "0.3", "a"),
     ("g4dn.xlarge", "T4", 1, 16384, "0.52", "0.2", "a"),
-    ("g3.4xlarge", "M60", 1, 8192, "1.14", "", "a"),
+    ("g3.4xlarge", "K520", 1, 8192, "1.14", "", "a"),
 ]
 
 
@@ -53,7 +53,7 @@ def test_a_skypilot_catalogue_is_taken(whichgpu: Whichgpu, skypilot: Path) -> No
     ran = whichgpu("prices", "update", str(skypilot), "--as-of", TODAY, "--partial")
     assert ran.code == 0, ran.err
     assert "4 offers of 1 provider brought, as of 2026-11-20: aws." in ran.out
-    assert "1 row (M60)" in ran.out
+    assert "1 row (K520)" in ran.out
     own = [offer for offer in _offers(whichgpu, "--provider", "aws") if offer["own"]]
     by_instance = {offer["instance"]: offer for offer in own}
     a100 = by_instance["p4d.24xlarge"]

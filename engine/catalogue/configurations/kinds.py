@@ -32,7 +32,7 @@ NO_GATE = frozenset(
 WITHOUT_GATE = frozenset(("relu2", "xielu"))
 GATED = frozenset(("bitnet", "t5gemma"))
 #: Their configurations state the width of gate and value together.
-STATES_BOTH_GATES = frozenset(("kyutai_speech_to_text", "moshi", "qwen", "recurrent_gemma"))
+STATES_BOTH_GATES = frozenset(("kyutai_speech_to_text", "molmo", "moshi", "qwen", "recurrent_gemma"))
 NOT_GATED = FALCONS | BERTS | GPTS | UNTIED | NO_GATE
 ALL_BIAS = BERTS | GPTS | UNTIED | {"gpt_oss"}
 QKV_BIAS = frozenset(

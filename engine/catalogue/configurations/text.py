@@ -264,9 +264,9 @@ def _learned_positions(reader: ConfigReader, kind: str) -> int | None:
 
 
 def _embedding_width(reader: ConfigReader, hidden: int | None) -> int | None:
-    """Of embeddings that a projection widens (ELECTRA, ALBERT, RemBERT)."""
+    """Of embeddings that a projection widens (ELECTRA, ALBERT, RemBERT); Molmo calls its rows so."""
     width = reader.maybe("embedding_size", "input_embedding_size")
-    return width if width != hidden else None
+    return width if width and hidden and width < hidden else None
 
 
 def _distinct_layers(reader: ConfigReader, kind: str) -> int | None:

@@ -30,7 +30,11 @@ DEEPSEEK: dict[str, Any] = {
     "quantization_config": {"quant_method": "fp8"},
 }  # fmt: skip
 GEMMA_3: dict[str, Any] = {
-    "model_type": "gemma3", "tie_word_embeddings": True, "vision_config": {"hidden_size": 1152},
+    "model_type": "gemma3", "tie_word_embeddings": True,
+    "vision_config": {
+        "model_type": "siglip_vision_model", "hidden_size": 1152, "intermediate_size": 4304, "num_hidden_layers": 27,
+        "num_attention_heads": 16, "image_size": 896, "patch_size": 14, "vision_use_head": False,
+    },
     "text_config": {
         "model_type": "gemma3_text", "hidden_size": 5376, "intermediate_size": 21504, "num_hidden_layers": 62,
         "num_attention_heads": 32, "num_key_value_heads": 16, "head_dim": 128, "vocab_size": 262208,
@@ -56,7 +60,7 @@ def with_(base: dict[str, Any], **changes: Any) -> dict[str, Any]:
         (LLAMA, 8_030_261_248, 1e-9),
         (DEEPSEEK, 671_026_419_200, 1e-5),
         (GPT_OSS, 20_914_757_184, 1e-3),
-        (GEMMA_3, 27_009_002_240, 1e-3),
+        (GEMMA_3, 27_432_406_640, 1e-3),
         (
             {"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "vocab_size": 50257,
              "n_positions": 1024},
