@@ -42,7 +42,7 @@ COMMANDS: dict[str, CommandEntry] = {
     "init": CommandEntry("init", "init", "Write a commented workload file to fill in.", _ANSWER),
     "why": CommandEntry("why", "why", "How a conclusion came about, down to inputs and sources.", _QUESTION),
     "why-not": CommandEntry(
-        "why_not", "why_not", "What stands against a GPU, and the nearest change for it.", _QUESTION
+        "why_not", "why_not", "Why a GPU is not the answer, and the nearest change that helps it.", _QUESTION
     ),
     "what-if": CommandEntry("compare", "what_if", "Decide again with facts changed, and compare.", _QUESTION),
     "diff": CommandEntry("compare", "diff", "Compare two decisions.", _QUESTION),
@@ -70,7 +70,7 @@ COMMANDS: dict[str, CommandEntry] = {
 
 
 _HELP = """\
-Which GPU, how many, linked how, rented or bought? A recommendation that defends every word.
+Which GPU, how many, linked how, rented or bought? A recommendation with its reasons and sources.
 
 \b
 Start with:  whichgpu init --task inference

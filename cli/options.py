@@ -23,7 +23,7 @@ set_option = click.option(
     help="State a fact, over the file or record. May be repeated.",
 )
 
-all_option = click.option("--all", "everything", is_flag=True, help="Leave nothing out.")
+all_option = click.option("--all", "everything", is_flag=True, help="Print everything.")
 
 plain_option = click.option(
     "--plain", is_flag=True, help="No colour, no block characters and no pager: for screen readers and for logs."
@@ -84,7 +84,7 @@ sign_option = click.option(
     help="Sign the record; by default it is signed if there is a key (whichgpu keys new).",
 )
 
-here_option = click.option("--here", is_flag=True, help="The GPUs of this machine are owned, as its tools list them.")
+here_option = click.option("--here", is_flag=True, help="Take the GPUs that this machine lists as owned.")
 
 full_option = click.option("--full", is_flag=True, help="With --jsonl: keep trace, rules and rejected.")
 

@@ -20,7 +20,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from whichgpu.engine.advisor.advisor import Advisor, Decision, shipped_advisor
+from whichgpu.engine.advisor.advisor import Advisor, shipped_advisor
+from whichgpu.engine.advisor.decision import Decision
 from whichgpu.engine.advisor.pipeline import decide_workload
 from whichgpu.engine.advisor.tradeoffs import trade_offs
 from whichgpu.engine.core.errors import InputError
@@ -70,13 +71,13 @@ SLOW = (
     "engine/advisor/test_tradeoffs.py",
     "engine/authoring/diff/test_comparing.py",
     "engine/authoring/lint/test_random_rulebooks.py",
-    "engine/authoring/test_file_schemas.py",
+    "engine/authoring/test_schemas.py",
     "engine/authoring/test_kept_cases.py",
     "engine/authoring/testing/test_coverage_of_tests.py",
-    "engine/explain/test_audit.py",
-    "engine/explain/test_compare.py",
+    "engine/explain/test_auditing.py",
+    "engine/explain/test_comparing.py",
     "engine/explain/test_probing.py",
-    "engine/explain/test_sensitivity.py",
+    "engine/explain/test_sensitivity_search.py",
     "engine/explain/test_true_then.py",
     "engine/explain/test_whynot.py",
     "engine/fleet/test_many_workers.py",
@@ -84,7 +85,7 @@ SLOW = (
     "engine/interview/test_score_bounds.py",
     "engine/plans/test_gate.py",
     "engine/records/test_arithmetic.py",
-    "engine/rules/inference/test_rete_driver.py",
+    "engine/rules/inference/test_driver.py",
     "engine/rules/rulebook/test_kept_rulebook.py",
     "engine/sizing/test_accuracy_bars.py",
     "engine/sizing/test_speed_of_parts.py",
@@ -235,7 +236,7 @@ def _keeping() -> dict[str, Callable[..., Any]]:
 
     return {
         "whichgpu.engine.advisor.advisor.decide_workload": _kept(decide_workload, workload),
-        "whichgpu.engine.advisor.advisor.trade_offs": _kept(trade_offs, further),
+        "whichgpu.engine.advisor.decision.trade_offs": _kept(trade_offs, further),
         "whichgpu.engine.interview.plan_variations.partial_plans": _kept(partial_plans, partial),
     }
 
@@ -244,7 +245,7 @@ def _keeping() -> dict[str, Callable[..., Any]]:
 def decided_once(_keeping: dict[str, Callable[..., Any]], monkeypatch: pytest.MonkeyPatch) -> None:
     """By the shipped rules no workload is decided twice: for tests of what is asked, shown and made of decisions.
 
-    That decisions repeat is for acceptance/test_determinism.py and engine/explain/test_audit.py to show, without this.
+    That decisions repeat is shown by acceptance/test_determinism.py and engine/explain/test_auditing.py, without this.
     """
     for place, call in _keeping.items():
         monkeypatch.setattr(place, call)

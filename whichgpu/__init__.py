@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 _PLACES = {
-    "Decision": "advisor.advisor",
+    "Decision": "advisor.decision",
     "Advisor": "advisor.advisor",
     "InputError": "core.errors",
     "InternalError": "core.errors",

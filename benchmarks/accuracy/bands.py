@@ -5,7 +5,7 @@ the ends are stretched until the wanted share of runs lies inside (a conformal b
 residuals are those of runs whose source had no part in any constant. Judged are the bands with each
 source left out of the stretching as well.
 
-The training of generators and of networks of pictures takes the runs of the blind checks too: the public files have
+The training of generators and of image networks takes the runs of the blind checks too: the public files have
 seven sources of them, whose errors are smaller than those of a source that nobody looked at. What such a source has
 missed lay above, however wide its band was: the upper end is moved by a margin and not stretched
 (docs/decisions/0103, 0120).

@@ -64,7 +64,7 @@ figures are GiB now, since its weights alone are more GB than it states. None of
 gathered, committed and run once in the same way. What was mended after, and which rows were wrong, stands in
 `docs/decisions/0072`, 0090, 0092, 0093, 0102, 0105 and 0112 to 0114 (which also set right what the figures of
 universal-llm-trainer, mmyolo, mmrotate and maskrcnn-benchmark count; no figure was changed). Trained generators and
-networks of pictures take part in their kinds' bands (0103), each source but in its own; so do those of the first and of
+image networks take part in their kinds' bands (0103), each source but in its own; so do those of the first and of
 the third check.
 """,
     ),
@@ -93,7 +93,7 @@ the third check.
 committed and run once in the same way: **first** is what came out then. **Now** is after mechanisms were mended that
 they showed (`docs/decisions/0117`, 0119) and rows were written anew from their scripts, so that **none of it is blind
 any more**. An allocator's figure is held against a band around the allocator's now, which it was not at first.
-Trained generators and networks of pictures take part in their kinds' bands, each source but in its own.
+Trained generators and image networks take part in their kinds' bands, each source but in its own.
 """,
     ),
     Check(
@@ -187,7 +187,7 @@ them.
         90.4,
         55.6,
         """96 rows, 84 of 29 sources that stand in none of the other files, gathered with an emphasis on what the sixth
-set missed: generators, networks of pictures, served models, runs out of memory (`data/blind_runs_7.jsonl`). They were
+set missed: generators, image networks, served models, runs out of memory (`data/blind_runs_7.jsonl`). They were
 committed and run once in the same way: **first** is what came out then (`docs/decisions/0156`). **Now** is after what
 0157 and 0158 mended, so that **none of it is blind any more**. No band rests on them.
 """,

@@ -15,7 +15,7 @@ from reference import DATA
 from whichgpu.engine.advisor.advisor import load_advisor
 from whichgpu.engine.sizing import job_from_facts
 from whichgpu.engine.sizing.gpu_table import GpuTable
-from whichgpu.engine.sizing.speed_coders import decoding_s, encoding_s
+from whichgpu.engine.sizing.speed_encode_decode import decoding_s, encoding_s
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Networks of pictures of the catalogue as timm, torchvision and transformers build them: what a step keeps of a pixel.
+"""Image networks of the catalogue as timm, torchvision and transformers build them: what a step keeps of a pixel.
 
 What one picture more takes at the peak, in numbers for each of its pixels, is the same at any size where attention is
 fused and windows are fixed. Batches are large enough that the peak is at the end of the forward pass, not where the

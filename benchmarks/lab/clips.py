@@ -1,4 +1,4 @@
-"""What autoencoders of clips hold while they decode one whole, beside their weights: bytes for each pixel of a frame.
+"""What video autoencoders hold while they decode one whole, beside their weights: bytes for each pixel of a frame.
 
 Modules of diffusers run without gradients on tensors that have a shape and no content; of all storages that live at a
 time the largest sum is given, for clips of several lengths. A longer clip costs what its frames do, unless the decoder

@@ -1,4 +1,4 @@
-"""What autoencoders of pictures hold while they decode, with and without the copies that convolutions make.
+"""What image autoencoders hold while they decode, with and without the copies that convolutions make.
 
 Tensor cores read channels last. PyTorch's tensors have them first, so that cuDNN copies what a convolution in 16 bits
 reads, or what it gives: here the larger of the two lives once more while a convolution runs. Modules of diffusers run

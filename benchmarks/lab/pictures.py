@@ -1,4 +1,4 @@
-"""Networks of pictures: what they keep for the backward pass for each picture more, and what decoding one takes."""
+"""Image networks: what they keep for the backward pass for each picture more, and what decoding one takes."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ from transformers_traced import step
 try:
     import torchvision
     from pictures import NETWORKS, SAMPLE_NETWORKS, Network, network_row
-except ImportError:  # There is none for every build of PyTorch: networks of pictures stay as they are written.
+except ImportError:  # There is none for every build of PyTorch: image networks stay as they are written.
     torchvision, NETWORKS, SAMPLE_NETWORKS = None, (), ()
 
 

@@ -1,4 +1,4 @@
-"""Runs of generators of pictures and clips by diffusers, with random weights, and of their parts alone."""
+"""Runs of image and video generators by diffusers, with random weights, and of their parts alone."""
 
 from __future__ import annotations
 

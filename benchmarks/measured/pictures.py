@@ -1,4 +1,4 @@
-"""Runs of networks of pictures (timm, torchvision) with random weights."""
+"""Runs of image networks (timm, torchvision) with random weights."""
 
 from __future__ import annotations
 

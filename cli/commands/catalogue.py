@@ -18,10 +18,8 @@ from whichgpu.engine.core import InputError, Problem, nearest_words
 
 @click.command()
 @click.argument("words", metavar="[NAME]", nargs=-1, shell_complete=completing.gpu_names)
-@click.option("--min-memory", metavar="GB", type=Amount(), help="Only GPUs that are sold with so much memory or more.")
-@click.option(
-    "--max-price", metavar="USD", type=Amount(), help="Only GPUs that can be rented for so much an hour or less."
-)
+@click.option("--min-memory", metavar="GB", type=Amount(), help="Only GPUs sold with at least this much memory.")
+@click.option("--max-price", metavar="USD", type=Amount(), help="Only GPUs that rent for at most this much an hour.")
 @output_format("text", "json", "csv", "markdown")
 @layers_option
 def gpus(
@@ -59,7 +57,7 @@ def gpus(
 @click.command()
 @click.argument("words", metavar="[NAME]", nargs=-1, shell_complete=completing.model_names)
 @click.option("--task", metavar="TASK", help="Only models for this: llm, embedding, speech, vision, multimodal, ...")
-@click.option("--max-params", metavar="B", type=Amount(), help="Only models of so many billion parameters or fewer.")
+@click.option("--max-params", metavar="B", type=Amount(), help="Only models of at most this many billion parameters.")
 @output_format("text", "json", "csv", "markdown")
 @layers_option
 def models(

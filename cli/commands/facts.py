@@ -21,7 +21,7 @@ _SEE = "whichgpu facts lists them, with --derived those that are worked out too"
 @click.command()
 @click.argument("name", required=False, shell_complete=completing.fact_names)
 @output_format("text", "json", "markdown")
-@click.option("--derived", is_flag=True, help="Also the facts that are worked out and not asked.")
+@click.option("--derived", is_flag=True, help="Also facts that are computed or derived, not stated.")
 @layers_option
 def facts(*, name: str | None, form: str, derived: bool, rules: tuple[str, ...]) -> int:
     """List the facts that a workload can state, or show the one called NAME."""

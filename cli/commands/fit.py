@@ -29,7 +29,7 @@ _SORTS: dict[str, Callable[[FittingModel], float]] = {
 }
 
 _from_option = click.option(
-    "--from", "listing", metavar="FILE", help="What nvidia-smi, rocm-smi, system_profiler or lspci printed."
+    "--from", "listing", metavar="FILE", help="A file with output of nvidia-smi, rocm-smi, system_profiler or lspci."
 )
 
 
@@ -62,10 +62,12 @@ def here(*, listing: str | None, form: str) -> int:
 @_from_option
 @click.option("--kind", metavar="KIND", help="Only models of this kind: llm, diffusion_image, speech, ...")
 @click.option("--context", metavar="TOKENS", type=click.IntRange(1), help="The context that a model must hold.")
-@click.option("--precision", metavar="FORMAT", multiple=True, help="Try these formats of weights alone, best first.")
-@click.option("--max-params", metavar="BILLIONS", type=Amount(), help="Only models of at most so many parameters.")
-@click.option("--sort", "order", type=click.Choice([*_SORTS]), default="size", show_default=True)
-@click.option("--limit", metavar="N", type=click.IntRange(1), default=10, show_default=True, help="Of each kind.")
+@click.option("--precision", metavar="FORMAT", multiple=True, help="Try only these formats of weights, best first.")
+@click.option("--max-params", metavar="BILLIONS", type=Amount(), help="Only models of at most this size.")
+@click.option("--sort", "order", type=click.Choice([*_SORTS]), default="size", show_default=True, help="Order.")
+@click.option(
+    "--limit", metavar="N", type=click.IntRange(1), default=10, show_default=True, help="Models of each kind."
+)
 @click.option("--all", "everything", is_flag=True, help="Every model that fits.")
 @output_format("text", "json", "csv", "markdown")
 def fit(

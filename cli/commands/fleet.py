@@ -93,11 +93,11 @@ def fleet() -> None:
 )
 @set_option
 @click.option(
-    "--format", "form", type=click.Choice(FORMS), help="Of the rows: parquet where pyarrow is installed, else jsonl."
+    "--format", "form", type=click.Choice(FORMS), help="Of the rows; parquet where pyarrow is installed, else jsonl."
 )
 @click.option("--processes", type=click.IntRange(1, 1024), help="How many decide at once; as many as there are cores.")
 @click.option(
-    "--batch", type=click.IntRange(1, 1_000_000), default=_BATCH, show_default=True, help="Jobs of one part of OUT."
+    "--batch", type=click.IntRange(1, 1_000_000), default=_BATCH, show_default=True, help="Jobs per file of OUT."
 )
 @click.option(
     "--check",
@@ -107,7 +107,9 @@ def fleet() -> None:
     default=0,
     help="Decide N random jobs again as recommend does, and compare.",
 )
-@click.option("--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True, help="Who decides.")
+@click.option(
+    "--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True, help="Where jobs are decided."
+)
 @click.option(
     "--address", metavar="ADDRESS", help="With --engine ray: of the cluster, such as auto or ray://HOST:10001."
 )

@@ -47,10 +47,10 @@ def prices() -> None:
 @prices.command()
 @click.argument("gpu", required=False, shell_complete=completing.gpu_names)
 @click.option("--provider", metavar="NAME", help="Only offers of this provider.")
-@click.option("--count", metavar="N", type=click.IntRange(1), help="Only machines with so many GPUs.")
+@click.option("--count", metavar="N", type=click.IntRange(1), help="Only machines with this many GPUs.")
 @click.option("--region", metavar="PART", help="Only an area or regions whose names hold this: eu, asia, us-east, ...")
-@click.option("--max-price", metavar="USD", type=Amount(), help="Only offers of at most so much a GPU and hour.")
-@click.option("--spot", is_flag=True, help="Only what can be had interruptibly, cheapest first.")
+@click.option("--max-price", metavar="USD", type=Amount(), help="Only offers of at most this much per GPU and hour.")
+@click.option("--spot", is_flag=True, help="Only interruptible (spot) offers, cheapest first.")
 @currency_option
 @all_option
 @output_format("text", "json", "csv", "markdown")
@@ -141,11 +141,11 @@ def import_prices(*, file: str, rules: tuple[str, ...]) -> int:
 @prices.command()
 @click.argument("feed", required=False, type=click.Path(path_type=Path))
 @click.option("--as-of", metavar="DAY", help="The day of the prices, as 2026-11-20; else that of the file, or today.")
-@click.option("--partial", is_flag=True, help="Take a list that names few of a provider's GPUs.")
-@click.option("--older", is_flag=True, help="Take prices that are older than those that are known.")
+@click.option("--partial", is_flag=True, help="Accept a list with few of a provider's GPUs.")
+@click.option("--older", is_flag=True, help="Accept prices that are older than the known ones.")
 @layers_option
 def update(*, feed: Path | None, as_of: str | None, partial: bool, older: bool, rules: tuple[str, ...]) -> int:
-    """Bring newer prices: from gpuhunt (the extra `prices`), or from FEED.
+    """Fetch newer prices: from gpuhunt (the extra `prices`), or from FEED.
 
     FEED is the folder of a SkyPilot catalogue, a file of gpuhunt's catalogue named after its provider, or a price list
     as `import` takes it. All is checked first: a list that is broken, older than what is known, or only a part of it

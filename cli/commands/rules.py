@@ -43,7 +43,10 @@ class LazyRules(SuggestingGroup):
         "show": ("rules_show", "Show a rule in plain words, and what depends on it."),
         "lint": ("rules_lint", "Check the rulebook: conflicts, dead rules, gaps, missing tests."),
         "test": ("rules_test", "Run the tests inside rules and the scenarios beside them."),
-        "refresh": ("rules_refresh", "Make anew what is made of rules and knowledge, and show the difference."),
+        "refresh": (
+            "rules_refresh",
+            "Regenerate the files that are made from rules and knowledge, and show the difference.",
+        ),
         "mutate": ("rules_mutate", "Say which mistakes in rules their tests would let pass."),
         "watch": (
             "rules_watch",
@@ -109,7 +112,7 @@ def list_rules(
 @output_format("text", "json", "markdown")
 @rules_options
 def cover(*, guides: bool, update: bool, form: str, rules: tuple[str, ...], builtin: bool) -> int:
-    """Say which heuristics no rule encodes, which rules have no test, and which workloads no rule speaks of."""
+    """Say which heuristics no rule encodes, which rules have no test, and which workloads no rule covers."""
     advisor = load(rules, builtin=builtin)
     if update:
         output.emit(update_manifest(advisor))

@@ -29,7 +29,7 @@ from whichgpu.engine.authoring import ChangedRule, Comparison, Moved, by_task, c
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="A folder of workload files to compare on. May be repeated.",
 )
-@click.option("--processes", type=click.IntRange(1, 64), default=2, show_default=True, help="How many work at once.")
+@click.option("--processes", type=click.IntRange(1, 64), default=2, show_default=True, help="Worker processes.")
 @click.option("--all", "everything", is_flag=True, help="Every workload with another answer, not only the first.")
 @rules_options
 def diff_rules(

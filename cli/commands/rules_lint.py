@@ -21,7 +21,7 @@ FOUND_WANTING = 1
 
 @click.command()
 @output_format("text", "json", "github")
-@click.option("--all", "everything", is_flag=True, help="Also what is only worth knowing.")
+@click.option("--all", "everything", is_flag=True, help="Also notes, which are no faults.")
 @click.option("--check", "only", metavar="CHECK", multiple=True, help="Only this check. May be repeated.")
 @click.option("--explain", metavar="CHECK", help="Say what a check finds, why it matters, and how to silence it.")
 @click.option(

@@ -38,13 +38,13 @@ def mutate_rules(
 ) -> int:
     """Make small mistakes in the rules, and say which ones their tests let pass, with a test that would not.
 
-    In conditions each limit is moved by a twentieth (a parameter by a fifth), each comparison and quotient turned
-    round, each condition, alternative and factor left out. In effects points get another sign, amount and reason,
-    codes, facts and figures another name, values and texts another content, and overrides are left out. In sentences
-    a "not" is lost, facts, words and numbers are exchanged, a sentence is added. In tables where the first row counts
-    each row is put above each one before it. Mistakes that provably change nothing do not count.
+    Conditions: limits are moved by a twentieth (parameters by a fifth), comparisons and quotients reversed, and
+    conditions, alternatives and factors left out. Effects: points get another sign, amount or reason; codes, facts and
+    figures another name; values and texts another content; overrides are left out. Sentences: a "not" is lost; facts,
+    words and numbers are swapped; a sentence is added. Tables in which the first row counts: rows change places.
+    Mistakes that provably change nothing do not count.
 
-    With --write a rule without tests gets a first one, a case in which it fires: look at what it says.
+    With --write a rule without tests gets a first one, a case in which it fires: check what it says.
     """
     kinds = (("conditions", mutate), ("effects", mutate_effects), ("the order of rows", mutate_order))
     advisor = load(rules, builtin=builtin)

@@ -33,7 +33,7 @@ MOST_LINES = 200
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 where a file is not as it should be.")
 @click.option("--answers/--no-answers", default=True, help="Also the kept answers and interviews (slower).")
 def refresh_rules(*, check: bool, answers: bool) -> int:
-    """Make anew what is made of rules and knowledge: book, schemas, pages, coverage, kept answers and interviews.
+    """Regenerate what is made from rules and knowledge: book, schemas, pages, coverage, kept answers and interviews.
 
     For a checkout, after any change of rules or knowledge. Prints what differs, line by line.
     """

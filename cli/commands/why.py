@@ -15,7 +15,7 @@ from whichgpu.engine.explain import Explainer, Phrases, cut_at, gather, to_dict
 @click.command()
 @click.argument("decision", metavar="DECISION", type=click.Path(allow_dash=True))
 @click.argument("what", metavar="[WHAT]", default="recommendation")
-@click.option("--depth", type=click.IntRange(min=0), help="How many levels to unfold; all of them if not said.")
+@click.option("--depth", type=click.IntRange(min=0), help="Levels of the tree to print; all by default.")
 @output_format("text", "json", "markdown")
 def why(decision: str, what: str, depth: int | None, form: str) -> int:
     """Show how WHAT came about in DECISION, as a tree from the conclusion to inputs and sources.

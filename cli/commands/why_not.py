@@ -27,7 +27,7 @@ from whichgpu.engine.explain import WHY_NOT_DECISIONS, Phrases, to_dict, why_not
 @output_format("text", "json", "markdown")
 @rules_options
 def why_not(*, decision: str, gpu: str, limit: int, form: str, rules: tuple[str, ...], builtin: bool) -> int:
-    """Say what stands against GPU in DECISION, and which change would bring it in or to the front.
+    """Say why GPU is not the answer in DECISION, and which change would make it qualify or win.
 
     GPU is an id, a family or a name. The search tries the facts that the deciding rules and calculators read, single
     facts before pairs. It is not exhaustive; what it names was decided again and holds.

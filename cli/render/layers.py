@@ -34,7 +34,7 @@ def layer_changes(advisor: Advisor) -> list[dict[str, Any]]:
 
 
 def layer_blocks(advisor: Advisor) -> list[Block]:
-    """The same in words."""
+    """The layers over the built-in rules, and what each changes, as blocks of text."""
     layers = _layers(advisor)
     if not layers:
         return [Paragraph("No layer lies over the built-in rules; --rules DIR or WHICHGPU_RULES adds one.")]

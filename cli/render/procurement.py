@@ -94,7 +94,7 @@ def _sums(comparison: JsonObject, figures: JsonObject, names: Names) -> str | No
 
 
 def _sums_of_old(figures: JsonObject) -> str | None:
-    """The same of a record from before the comparison was printed."""
+    """Rent or buy as text, for records that hold no comparison."""
     rent, own = (figures.get(name, {}).get("value") for name in ("lifetime_rent_usd", "lifetime_cost_usd"))
     if rent is None or own is None:
         return None
@@ -134,7 +134,7 @@ def hour_of_work(comparison: JsonObject) -> str:
 
 
 def _by_the_hour(comparison: JsonObject) -> str:
-    """The same beside what an hour of renting costs, which is paid while there is work."""
+    """What an hour of owning costs, compared with an hour of renting, which is paid only while there is work."""
     work, rent = hour_of_work(comparison), comparison.get("rent_usd_per_hour")
     if not work or rent is None or comparison.get("rent_is_stated_bill"):
         return ""

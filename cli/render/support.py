@@ -65,7 +65,7 @@ def support_blocks(plan: JsonObject, labels: Mapping[str, str]) -> list[Block]:
 
 
 def support_sentences(plan: JsonObject, labels: Mapping[str, str], *, withheld: bool) -> list[str]:
-    """The same as sentences: of the figures that are withheld, or of all."""
+    """Support levels as sentences: of the figures that are withheld, or of all."""
     tones = ("bad",) if withheld else ("bad", "plain")
     return [b.text for b in support_blocks(plan, labels) if isinstance(b, Paragraph) and b.tone in tones]
 

@@ -1,4 +1,4 @@
-"""What stands against a GPU, and the nearest change for it."""
+"""Why a GPU is not the answer, and the nearest change that helps it."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ JsonObject = Mapping[str, Any]
 def tree_section(explainer: Explainer, names: Names) -> Markup:
     """Every conclusion as a tree, folded; it unfolds without any script."""
     topics = ("recommendation", "memory", "procurement")
-    trees = tag("div", *(_branch(explainer.why(topic), names, open_=False) for topic in topics), class_="tree")
+    trees = tag("div", *(_branch(explainer.why(topic), names) for topic in topics), class_="tree")
     lead = (
         "How each conclusion came about, down to what was stated and to sources. "
         "The numbers in brackets are entries of the trace."
@@ -28,13 +28,13 @@ def tree_section(explainer: Explainer, names: Names) -> Markup:
     return join(_heading("Derivation"), tag("p", lead), trees)
 
 
-def _branch(step: Step, names: Names, *, open_: bool) -> Markup:
+def _branch(step: Step, names: Names) -> Markup:
     below = beneath(step, names)
     note = tag("div", linked(below), class_="below") if below else Markup("")
     if not step.steps:
         return join(tag("div", headline(step)), note)
-    inner = tag("ul", *(tag("li", _branch(child, names, open_=False)) for child in step.steps))
-    return tag("details", tag("summary", headline(step)), note, inner, open=open_)
+    inner = tag("ul", *(tag("li", _branch(child, names)) for child in step.steps))
+    return tag("details", tag("summary", headline(step)), note, inner)
 
 
 def rejected_section(decision: JsonObject, names: Names) -> Markup:

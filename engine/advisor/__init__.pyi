@@ -1,4 +1,4 @@
-from .advisor import Advisor as Advisor, Decision as Decision, known_names as known_names, load_advisor as load_advisor
+from .advisor import Advisor as Advisor, known_names as known_names, load_advisor as load_advisor
 from .answer.answer_types import (
     SHAPES as SHAPES,
     RefusedError as RefusedError,
@@ -31,6 +31,7 @@ from .contenders import (
     stated_load as stated_load,
     traits_of_plan as traits_of_plan,
 )
+from .decision import Decision as Decision
 from .dominance import (
     asks_for_no_more as asks_for_no_more,
     asks_too_much as asks_too_much,

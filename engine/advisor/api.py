@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from whichgpu.engine.advisor.advisor import Decision, shipped_advisor
+from whichgpu.engine.advisor.advisor import shipped_advisor
+from whichgpu.engine.advisor.decision import Decision
 from whichgpu.engine.advisor.size_answer import size_workload
 
 

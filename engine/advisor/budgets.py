@@ -1,4 +1,4 @@
-"""What is tried where no plan is left: the cheapest provider, renting, and accelerators that no one asked for."""
+"""Fallbacks where no plan qualifies: the lowest price of any provider, renting, then unrequested accelerators."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _SAYS = {
 Make = Callable[..., tuple[PlanMaker, PlanRound]]
 
 
-class Within(NamedTuple):
-    """Facts and plans of a decision."""
+class JudgedPlans(NamedTuple):
+    """Resolved facts with the plans that were made and judged on them."""
 
     intake: ResolvedFacts
     maker: PlanMaker
     found: PlanRound
 
 
-def with_last_resorts(intake: ResolvedFacts, make: Make, maker: PlanMaker | None = None) -> Within:
+def with_last_resorts(intake: ResolvedFacts, make: Make, maker: PlanMaker | None = None) -> JudgedPlans:
     """The facts and plans of a decision; where nothing else qualifies, with what no one asked for, which is warned of.
 
     Args:
@@ -51,11 +51,11 @@ def with_last_resorts(intake: ResolvedFacts, make: Make, maker: PlanMaker | None
     if usual.found.judged or not _rejected_only_by(usual.found, frozenset({NOTHING_ELSE_FITS})):
         return usual
     wider = _with(intake, (NOTHING_ELSE_FITS,))
-    again = Within(wider, *make(wider))
+    again = JudgedPlans(wider, *make(wider))
     return again if again.found.judged else usual
 
 
-def within_budgets(intake: ResolvedFacts, make: Make, maker: PlanMaker | None = None) -> Within:
+def within_budgets(intake: ResolvedFacts, make: Make, maker: PlanMaker | None = None) -> JudgedPlans:
     """The facts and plans of a decision; where only so a stated budget is kept, at the lowest prices, or rented.
 
     What the cheapest provider asks can be had, but from that provider alone; and machines can be rented for work at a
@@ -66,7 +66,7 @@ def within_budgets(intake: ResolvedFacts, make: Make, maker: PlanMaker | None = 
         make: judges the plans of such facts.
         maker: of plans at the usual prices.
     """
-    usual = Within(intake, *make(intake, maker))
+    usual = JudgedPlans(intake, *make(intake, maker))
     if usual.found.judged or not _money_alone_is_short(usual.found, intake):
         return usual
     ways: list[tuple[str, ...]] = [(LOWEST_PRICES,)]
@@ -74,14 +74,14 @@ def within_budgets(intake: ResolvedFacts, make: Make, maker: PlanMaker | None = 
         ways += [(RENTED_INSTEAD,), (RENTED_INSTEAD, LOWEST_PRICES)]
     for names in ways:
         cheap = _with(intake, names)
-        again = Within(cheap, *make(cheap))
+        again = JudgedPlans(cheap, *make(cheap))
         if again.found.judged:
             return again
     return usual
 
 
 def _with(intake: ResolvedFacts, names: tuple[str, ...]) -> ResolvedFacts:
-    """The facts with these said to be so, since only so a plan is left."""
+    """The facts with these set to true: without them no plan qualifies."""
     stated = tuple(sorted(BUDGETS & intake.facts.keys()))
     facts, resolved = dict(intake.facts), dict(intake.resolved)
     for name in names:

@@ -25,8 +25,8 @@ from whichgpu.engine.core import Numbers, distinct_numbers, known_or
 Mark = Literal["fallbacks", "card_bands", "count_bands"]
 
 
-class Said(Struct, frozen=True):
-    """What the prefer rules that fired on a plan say of it."""
+class RuleEvidence(Struct, frozen=True):
+    """What the prefer rules that fired on a plan give it: points, fallback marks and guide bands."""
 
     awards: tuple[Award, ...]
     fallbacks: tuple[str, ...]
@@ -67,7 +67,7 @@ class Evidence:
             1 - objective.usual_cost_points / objective.cost_points
         )
 
-    def said(self, row: int) -> Said:
+    def said(self, row: int) -> RuleEvidence:
         """What the rules say of a plan."""
         return self._said[int(self._which[row])]
 
@@ -96,16 +96,16 @@ class _Spoken:
 
     def __init__(self, rules: RuleSet) -> None:
         self._preferences = Preferences(rules.rules)
-        self._kept: dict[tuple[tuple[str, ...], bool], Said] = {}
+        self._kept: dict[tuple[tuple[str, ...], bool], RuleEvidence] = {}
 
-    def said(self, fired: tuple[str, ...], *, figures_known: bool) -> Said:
+    def said(self, fired: tuple[str, ...], *, figures_known: bool) -> RuleEvidence:
         """What these rules say of a plan, whose cost and time are known or not."""
         key = fired, figures_known
         if key not in self._kept:
             if len(self._kept) == self._MOST_KEPT:
                 self._kept.clear()
             of = self._preferences
-            self._kept[key] = Said(
+            self._kept[key] = RuleEvidence(
                 tuple(of.awards(fired, figures_known=figures_known)),
                 of.fallbacks(fired),
                 of.band(fired, "cards"),

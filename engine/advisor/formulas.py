@@ -34,7 +34,7 @@ from whichgpu.engine.plans import (
 
 
 if TYPE_CHECKING:
-    from whichgpu.engine.advisor.advisor import Decision
+    from whichgpu.engine.advisor.decision import Decision
 
 
 class DecisionFormulas(Struct, frozen=True):
@@ -79,7 +79,7 @@ class _Choosing:
         self._objective = marked(objective, "objective", ", ".join(objective.sources))
 
     def figures(self, plan: Plan) -> dict[str, Traced]:
-        """Those of one plan."""
+        """How the figures of one plan were made, by name."""
         row: dict[str, Column] = {}
         for name, value in traced_facts({"plan.count": plan.count, **plan.facts}).items():
             column: Any = value.reshape(1) if isinstance(value, Traced) else None

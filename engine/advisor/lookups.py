@@ -13,7 +13,7 @@ from whichgpu.engine.rules import FactCandidate, Origin, Vocabulary
 from whichgpu.engine.sizing import composed_spec
 
 
-class Found(Struct, frozen=True):
+class ModelLookup(Struct, frozen=True):
     """The model, if one is named and known, and what it says about facts."""
 
     model: ModelSpec | None = None
@@ -30,14 +30,14 @@ _SEES = {"vision", "detection", "diffusion_image", "diffusion_video"}
 _NETWORKS = {"llm": "transformer", "encoder": "transformer", "encoder_decoder": "transformer"}
 
 
-def look_up(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: Vocabulary) -> Found:
+def look_up(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: Vocabulary) -> ModelLookup:
     """What the catalogue says of the named model, and of the GPU in use.
 
     Raises:
         InputError: see ``look_up_model``.
     """
     found = look_up_model(given, knowledge, vocabulary)
-    return Found(found.model, {**memory_available(given, knowledge), **found.candidates})
+    return ModelLookup(found.model, {**memory_available(given, knowledge), **found.candidates})
 
 
 def memory_available(given: Mapping[str, Value], knowledge: Knowledge) -> dict[str, list[FactCandidate]]:
@@ -57,7 +57,7 @@ def memory_available(given: Mapping[str, Value], knowledge: Knowledge) -> dict[s
     }
 
 
-def look_up_model(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: Vocabulary) -> Found:
+def look_up_model(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: Vocabulary) -> ModelLookup:
     """Find the named model: by its name, or in the Hugging Face ``config.json`` that the name is a path to.
 
     Raises:
@@ -66,7 +66,7 @@ def look_up_model(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: 
     """
     name = given.get("model_name")
     if name is None:
-        return Found()
+        return ModelLookup()
     read = model_read(str(name), knowledge)
     if read is not None:
         _check_size(str(name), read, vocabulary)
@@ -81,7 +81,7 @@ def look_up_model(given: Mapping[str, Value], knowledge: Knowledge, vocabulary: 
         stated = any(name in given for name in _SIZE_WITHOUT_MODEL) or given.get("model_family") in _BANDED
         if not stated and not unsized:
             raise InputError(_unknown_model(str(name), match.nearest, knowledge, vocabulary))
-        return Found(None, _candidates_of_a_name(str(name)))
+        return ModelLookup(None, _candidates_of_a_name(str(name)))
     if match.how != "part of the name":  # What is named after a model may have been made larger or smaller.
         check_against_model(given, spec)
     return _found(spec, match.weight_precision, vocabulary, str(name))
@@ -130,7 +130,7 @@ def _candidates_of_a_name(name: str) -> dict[str, list[FactCandidate]]:
     return {"model_family": [FactCandidate("assumed", f"jobs.{job}", family, ("model_name",), formula, (_JOBS,))]}
 
 
-def _found(model: ModelSpec, precision: str | None, vocabulary: Vocabulary, name: str | None = None) -> Found:
+def _found(model: ModelSpec, precision: str | None, vocabulary: Vocabulary, name: str | None = None) -> ModelLookup:
     job = job_of_name(name) or job_of_name(model.id) or model.kind
     candidates = {fact: [candidate] for fact, candidate in _candidates(model, job).items() if fact in vocabulary.facts}
     implied = precision or model.native_precision
@@ -144,7 +144,7 @@ def _found(model: ModelSpec, precision: str | None, vocabulary: Vocabulary, name
     ):
         if value and model.kind in _SEES and fact in vocabulary.facts:
             candidates[fact] = [_candidate(model, value, formula, "assumed")]
-    return Found(model, candidates)
+    return ModelLookup(model, candidates)
 
 
 def _origin(model: ModelSpec) -> str:

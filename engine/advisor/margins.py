@@ -1,4 +1,4 @@
-"""Margins: which plan does at the unlucky ends of its bands what the answer does by the estimate alone."""
+"""Margins: the plan that keeps its targets and its memory at the unfavourable ends of its bands, too."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class Measures(Struct, frozen=True):
 
     @property
     def figures(self) -> MeasureColumns:
-        """The same for comparisons that columns are made for."""
+        """These measures as columns of one row, for comparisons that take columns."""
         return MeasureColumns(*(math.nan if value is None else value for value in astuple(self)))
 
 
@@ -83,7 +83,7 @@ class MeasureColumns(Struct, frozen=True):
         return cls(*table.T)
 
     def row(self, row: int) -> Measures:
-        """Those of one plan."""
+        """The measures of one plan."""
         return Measures(*(known(column[row]) for column in astuple(self)))
 
     def each(self, change: Callable[[Any], Any]) -> MeasureColumns:
@@ -91,7 +91,7 @@ class MeasureColumns(Struct, frozen=True):
         return MeasureColumns(*map(change, astuple(self)))
 
     def take(self, rows: Codes) -> MeasureColumns:
-        """Those of some plans."""
+        """The measures of some plans."""
         return self.each(lambda column: column[rows])
 
 

@@ -76,7 +76,7 @@ def owned_use(context: DecisionContext, given: Mapping[str, Value], outcome: Out
 
 
 def owned_as_it_is(outcome: Outcome) -> OwnedUse | None:
-    """The same without any change, which takes no further decision; None where the job does not fit so."""
+    """``owned_use`` without changing a fact, which takes no further decision; None where the job does not fit."""
     return None if outcome.round is None or _used_or_none(outcome) else _on_owned(outcome.round, outcome.chosen)
 
 

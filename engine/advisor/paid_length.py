@@ -1,4 +1,4 @@
-"""What of a plan is paid for: the GPUs that it orders; of a job the run, or a piece of work until the next comes in."""
+"""Which GPUs and which time of a plan are paid for: whole orders, and the run or the time until the next job."""
 
 from __future__ import annotations
 

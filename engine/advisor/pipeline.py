@@ -40,7 +40,7 @@ class ResolvedIntake(NamedTuple):
 
 
 class ResolvingIntake(NamedTuple):
-    """The same while it is resolved as far as somebody asks."""
+    """A workload's facts, resolved on demand, and the model that it names."""
 
     resolving: Resolving
     model: ModelSpec | None
@@ -70,7 +70,7 @@ class DecisionContext(Struct, frozen=True):
         return self.begin(given).finished()
 
     def begin(self, given: Mapping[str, Value]) -> ResolvingIntake:
-        """The same as far as facts are asked for; raises the same."""
+        """``resolve`` on demand: a fact is resolved when it is read. Raises as ``resolve`` does."""
         use_knowledge(self.in_use)
         found = look_up(given, self.knowledge, self.vocabulary)
         resolving = self.stages.intake.begin(given, extra=found.candidates, calculated=self.calculated)
@@ -189,7 +189,7 @@ def choice_on(
 def choose_plan(
     context: DecisionContext, given: Mapping[str, Value], objective: Objective, *, banded: bool = True
 ) -> Probed | None:
-    """The same, None where the facts are contradictory. Raises InputError where they are refused."""
+    """``choice_on`` that raises InputError where facts are refused; None where they contradict each other."""
     intake, model = context.resolve(given)
     if _contradiction(context.stages.contradictions, intake):
         return None

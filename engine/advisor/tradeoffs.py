@@ -220,7 +220,7 @@ def _ratio(part: float | None, whole: float | None) -> float | None:
 
 
 def _priced(entry: TradeOff, usd_per_hour: float, share: float) -> TradeOff:
-    """The same plan at another price: ``share`` of what it costs."""
+    """This plan at another price, ``share`` of its own."""
     cost_ratio = entry.cost_ratio * share if entry.cost_ratio is not None else None
     return replace(entry, usd_per_hour=usd_per_hour, cost_ratio=cost_ratio)
 

@@ -32,7 +32,7 @@ _GIB = 2**30
 _NESTED = ("text_config", "llm_config", "language_config", "thinker_config", "decoder_config", "llm")
 _SHARED = ("tie_word_embeddings", "quantization_config", "vocab_size")
 _NO_LANGUAGE_MODEL = frozenset(("unet",))
-#: Only networks of pictures have these beside no words.
+#: Only image networks have these beside no words.
 _PICTURES = frozenset(("depths", "image_size", "num_channels"))
 #: What reads a configuration as a whole, by its kind. Others hold a language model, alone or with encoders.
 _READERS: tuple[tuple[frozenset[str], Callable[[ConfigReader, str], ModelSpec]], ...] = (

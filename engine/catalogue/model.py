@@ -114,7 +114,7 @@ class Mla(FrozenModel):
 
 
 class Latent(FrozenModel):
-    """The space that a generator of pictures or clips works in."""
+    """The space that an image or video generator works in."""
 
     channels: Count
     spatial: Count  # pixels of an edge that become one place

@@ -36,7 +36,7 @@ def json_value(value: Any) -> Any:
 
 
 def _plain_of_kin(value: Any) -> Any:
-    """The same for sets, and for what is derived from a plain type."""
+    """JSON values for sets, and for subclasses of plain types."""
     if isinstance(value, str | int):
         return value
     if isinstance(value, float):

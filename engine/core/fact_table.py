@@ -146,7 +146,7 @@ class FactTable:
         return self._taken[name]
 
     def sharing(self, shared: FactTable, which: Codes) -> FactTable:
-        """The same facts, beside those that rows have in common."""
+        """These facts laid over those that all rows share."""
         found = FactTable(self.size, self._columns, shared, which)
         found._longer, found._rows = self._longer, self._rows
         return found

@@ -182,7 +182,7 @@ class Traced:
         return self if np.dtype(kind) == np.float64 else np.asarray(self.value).astype(kind)
 
     def copy(self) -> Traced:
-        """The same, to be changed."""
+        """A copy whose entries can be set."""
         return Traced(self.value, None, "=", (self,))
 
     def reshape(self, *shape: Any) -> Traced:

@@ -15,7 +15,7 @@ from whichgpu.engine.explain.differences import (
     rule_changes,
     shown,
 )
-from whichgpu.engine.explain.evidence import plan_id
+from whichgpu.engine.records import plan_id
 
 
 _PLAN_PARTS = ("gpu", "count", "nodes", "link", "node_link", "precision")

@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from whichgpu.engine.explain.evidence import Evidence, gather, plan_id
+from whichgpu.engine.explain.evidence import Evidence, gather
+from whichgpu.engine.records import plan_id
 
 
 CauseKind = Literal["fact", "rule", "knowledge", "price", "objective", "engine", "time"]

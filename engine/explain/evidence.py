@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from whichgpu.engine.catalogue import profile_of
 from whichgpu.engine.core import KnowledgeError
+from whichgpu.engine.records import plan_id
 
 
 TraceEntry = Mapping[str, Any]
@@ -50,11 +51,6 @@ class Evidence(Struct, frozen=True):
         """The id of the recommended plan."""
         plan = self.decision["recommendation"]
         return plan_id(plan) if plan else None
-
-
-def plan_id(plan: PlanDict) -> str:
-    """The scope under which the trace holds a plan: ``<gpu id>x<count>``, with its split where that is unusual."""
-    return str(plan.get("id") or f"{plan['gpu']}x{plan['count']}")
 
 
 def gather(decision: Mapping[str, Any], lines: Iterable[Mapping[str, Any]] = ()) -> Evidence:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TypeGuard
 
 from msgspec import Struct
 
 from whichgpu.engine.advisor import Advisor
-from whichgpu.engine.core import InputError, Scalar, Value, json_value, rounded
+from whichgpu.engine.core import InputError, Scalar, Value, is_number, json_value, rounded
 from whichgpu.engine.rules import FactDef, Rule, coerce, constants_compared
 
 
@@ -169,11 +168,6 @@ def between(fact: FactDef, near: float, far: float) -> Value | None:
     digits = _DIGITS - 1 - math.floor(math.log10(abs(middle))) if middle else 0
     number = round(middle, min(digits, 0) if fact.type == "int" else digits)
     return valid(fact, number) if low < number < high else None
-
-
-def is_number(value: object) -> TypeGuard[float]:
-    """Whether a value is an integer or a float."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def read_back(value: Value | None) -> str:

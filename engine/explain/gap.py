@@ -1,4 +1,4 @@
-"""How far a GPU is from being the answer, as a number by which the search for the nearest change is led."""
+"""Distance of a GPU from being the answer, as a number that guides the search for the nearest change."""
 
 from __future__ import annotations
 

@@ -11,7 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from whichgpu.engine.advisor import Outcome
-from whichgpu.engine.explain.fact_changes import FactChange, between, is_number, probes, spread_out
+from whichgpu.engine.core import is_number
+from whichgpu.engine.explain.fact_changes import FactChange, between, probes, spread_out
 from whichgpu.engine.explain.gap import REJECTED, Judgement, gap
 from whichgpu.engine.explain.influencing_facts import InfluencingFacts, best_of
 from whichgpu.engine.explain.plan_figures import plan_figures

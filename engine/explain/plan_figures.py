@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from whichgpu.engine.advisor import Advisor, Outcome
-from whichgpu.engine.core import Facts
-from whichgpu.engine.explain.fact_changes import is_number
+from whichgpu.engine.core import Facts, is_number
 from whichgpu.engine.rules import Compare, Expr, FactRef, Rule, evaluate, facts_read, leaves
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from whichgpu.engine.advisor import better_words, ratio_words
 from whichgpu.engine.explain.derivation import Phrases, Step, StepBuilder
-from whichgpu.engine.explain.evidence import Evidence, TraceEntry, plan_id
+from whichgpu.engine.explain.evidence import Evidence, TraceEntry
+from whichgpu.engine.records import plan_id
 
 
 #: Why a plan stands below the answer, whatever its points.

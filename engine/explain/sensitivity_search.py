@@ -10,8 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from whichgpu.engine.advisor import Advisor, Outcome
-from whichgpu.engine.core import Value, collection_paused
-from whichgpu.engine.explain.fact_changes import FactChange, between, is_number, probes, side_of, spread_out, valid
+from whichgpu.engine.core import Value, collection_paused, is_number
+from whichgpu.engine.explain.fact_changes import FactChange, between, probes, side_of, spread_out, valid
 from whichgpu.engine.explain.plan_figures import plan_figures
 from whichgpu.engine.explain.what_if import OutOfDecisionsError, WhatIfSearch
 from whichgpu.engine.interview import Answered, answered

@@ -78,7 +78,7 @@ def why_not(
     phrases: Phrases,
     watch: Callable[[int], object] | None = None,
 ) -> WhyNot:
-    """What stands against a GPU, by the present rulebook.
+    """Why a GPU is not the answer, by the present rulebook.
 
     Args:
         decision: in the shape of the contract.

@@ -1,4 +1,4 @@
-"""What rules make of the facts of a workload: where that is the same they come to the same."""
+"""Signatures of workloads: where rules read equal values, their results are reused."""
 
 from __future__ import annotations
 

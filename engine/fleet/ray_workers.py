@@ -1,4 +1,4 @@
-"""The same work as tasks of a Ray cluster: chunks of distinct jobs go out, their replies come back."""
+"""An engine over a Ray cluster: chunks of distinct jobs go out as tasks, their replies come back."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class RayTasks:
         return self._task.remote(self._orders, list(chunk))
 
     def finished(self, tasks: Sequence[Any]) -> Sequence[Any]:
-        """Those that are done, at least one."""
+        """The chunks that are done, at least one; waits for it."""
         return tuple(self._ray.wait(list(tasks), num_returns=1)[0])
 
     def result(self, task: Any) -> list[str]:

@@ -61,7 +61,7 @@ class Engine(Protocol):
         """Begin a chunk."""
 
     def finished(self, tasks: Sequence[Any]) -> Sequence[Any]:
-        """Those that are done, at least one."""
+        """The chunks that are done, at least one; waits for it."""
 
     def result(self, task: Any) -> list[str]:
         """The replies, one a job. Raises WorkerLostError."""
@@ -195,7 +195,7 @@ class Processes:
             return self._pool.submit(_decide_here, list(chunk))
 
     def finished(self, tasks: Sequence[Future[list[str]]]) -> Sequence[Future[list[str]]]:
-        """Those that are done, at least one."""
+        """The chunks that are done, at least one; waits for it."""
         return tuple(wait(tasks, return_when=FIRST_COMPLETED).done)
 
     def result(self, task: Future[list[str]]) -> list[str]:

@@ -32,7 +32,7 @@ class Unasked(Struct, frozen=True):
     checked: str
 
     def to_dict(self) -> UnaskedFact:
-        """As it stands in a record."""
+        """The JSON object that a record holds."""
         return {"fact": self.fact, "why": self.why, "checked": self.checked}
 
 

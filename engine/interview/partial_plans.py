@@ -39,7 +39,7 @@ class Watched(dict[str, Value]):
         self.copied = False
 
     def get(self, key: str, default: object = None) -> object:  # type: ignore[override]
-        """As a dict does, remembered."""
+        """As a dict does; the lookup is recorded."""
         self.read.add(key)
         return super().get(key, default)
 
@@ -56,12 +56,12 @@ class Watched(dict[str, Value]):
         return super().__iter__()
 
     def keys(self):  # type: ignore[no-untyped-def]
-        """As a dict does, remembered."""
+        """As a dict does; the lookup is recorded."""
         self.copied = True
         return super().keys()
 
     def items(self):  # type: ignore[no-untyped-def]
-        """As a dict does, remembered."""
+        """As a dict does; the lookup is recorded."""
         self.copied = True
         return super().items()
 
@@ -77,7 +77,7 @@ class PartialPlans(Struct, frozen=True):
     measures: MeasureColumns  # cost and time as choosing compares them
 
     def among(self, ids: Sequence[str]) -> PartialPlans | None:
-        """Those of some ids alone; None where some of these are not planned, or measured by who stands beside them."""
+        """The plans with these ids alone; None if one is not planned, or if its measures depend on the other plans."""
         place = {name: row for row, name in enumerate(self.ids)}
         if self.job or not place.keys() >= set(ids):
             return None

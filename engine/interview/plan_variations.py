@@ -46,7 +46,7 @@ class PlanVariations:
         return partial_plans(self.rule_index.advisor, given, counts) if found is None else found
 
     def tried(self, given: Mapping[str, Value], counts: tuple[int, ...]) -> PartialPlans | None:
-        """The same, or None where these facts cannot stand together."""
+        """``partial_plans`` of these facts; None where the facts contradict each other."""
         key = (tuple(sorted(given.items())), counts)
         if key not in self._made:
             try:

@@ -105,7 +105,7 @@ class Interviewer:
         return self._outcomes[key]
 
     def final(self, state: State) -> Decision:
-        """The same decision made for the record, fired by both engines."""
+        """``decide`` for a record: durable-rules confirms what the generated evaluator fires."""
         return self.advisor.decide(Workload(dict(state.given)), decided_at=self.moment)
 
     def next_question(self, state: State) -> Question | Done:

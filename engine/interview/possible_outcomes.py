@@ -43,7 +43,7 @@ class OpenFacts:
         return frozenset(cause for name in reads for cause in self.causes.get(name, ()))
 
     def without(self, fact: str, value: Value | None) -> OpenFacts:
-        """The same with one fact fixed to a value."""
+        """These open facts with one of them fixed to a value."""
         return OpenFacts({**self.values, fact: (value,)}, self.causes)
 
 

@@ -83,7 +83,7 @@ class Missing(Struct, frozen=True):
         return not self.changes
 
     def to_dict(self) -> UnknownFact:
-        """As it stands in a record."""
+        """The JSON object that a record holds."""
         return {
             "fact": self.fact,
             "assumed": self.assumed,

@@ -10,11 +10,11 @@ from whichgpu.engine.catalogue import Gpu, Knowledge
 from whichgpu.engine.core import Facts
 from whichgpu.engine.plans.configurations import configurations, configurations_of_count
 from whichgpu.engine.plans.costs.spending import count_owned, owned_gpus
-from whichgpu.engine.plans.found import Found
 from whichgpu.engine.plans.layouts import columns_of
 from whichgpu.engine.plans.maker import PlanMaker
 from whichgpu.engine.plans.model import Plan
 from whichgpu.engine.plans.picks import Picks, picks_of, put_together
+from whichgpu.engine.plans.planned import PlannedRows
 from whichgpu.engine.plans.slices import slice_plans, wants_slices
 from whichgpu.engine.plans.table import PlanTable
 from whichgpu.engine.sizing import Ints, Job, Layout
@@ -49,7 +49,7 @@ def candidate_plans(
     return PlanTable.of(plans)
 
 
-def configurations_to_plan(maker: PlanMaker, gpus: Sequence[Gpu], asked: Mapping[int, str]) -> Found:
+def configurations_to_plan(maker: PlanMaker, gpus: Sequence[Gpu], asked: Mapping[int, str]) -> PlannedRows:
     """What is planned of each GPU: the configurations that may win, or one that shows why the GPU is out.
 
     Args:
@@ -60,7 +60,7 @@ def configurations_to_plan(maker: PlanMaker, gpus: Sequence[Gpu], asked: Mapping
     which = np.array([maker.columns.gpus.position[gpu.id] for gpu in gpus], np.int64)
     stated, named = maker.stated_count, "gpu_candidates" in maker.facts
 
-    def search() -> Found:
+    def search() -> PlannedRows:
         if not maker.job.sized:
             return _found(maker, which, _unsized(maker, which, asked, stated))
         picks = configurations_of_count(maker, which, stated) if stated else configurations(maker, which, asked)
@@ -105,7 +105,7 @@ def _others(places: Ints, length: int) -> Ints:
     return np.flatnonzero(left)
 
 
-def _found(maker: PlanMaker, which: Ints, picks: Picks) -> Found:
+def _found(maker: PlanMaker, which: Ints, picks: Picks) -> PlannedRows:
     """The configurations with what they take and deliver."""
     columns, gpu, layouts = maker.columns, which[picks.place], picks.layouts
     by_choice = maker.job.sized and not maker.job.training  # While training, what is found is the usual layout.

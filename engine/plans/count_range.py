@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from whichgpu.engine.core import distinct_numbers
-from whichgpu.engine.plans.found import Found
+from whichgpu.engine.plans.planned import PlannedRows
 from whichgpu.engine.plans.size_columns import SizeColumns
 from whichgpu.engine.plans.targets import Goals, judged
 from whichgpu.engine.sizing import Floats, Ints, ceiling
@@ -26,7 +26,9 @@ class CountEnds(NamedTuple):
         return min(int(low[row]) for low, _ in taken), max(int(high[row]) for _, high in taken)
 
 
-def count_ends(columns: SizeColumns, goals: Goals, found: Found, speeds: Sequence[Mapping[str, Floats]]) -> CountEnds:
+def count_ends(
+    columns: SizeColumns, goals: Goals, found: PlannedRows, speeds: Sequence[Mapping[str, Floats]]
+) -> CountEnds:
     """The ends of all plans.
 
     Args:
@@ -63,7 +65,7 @@ def _smallest(columns: SizeColumns, gpu: Ints, end: str) -> Ints:
     return np.where(np.isinf(least), 0, least).astype(np.int64)[which]
 
 
-def _needed(goals: Goals, speed: Mapping[str, Any], found: Found) -> Ints:
+def _needed(goals: Goals, speed: Mapping[str, Any], found: PlannedRows) -> Ints:
     """GPUs that the stated load takes at these speeds, in whole replicas; the plan's own where no load is stated."""
     count, width = found.layouts.gpus, found.layouts.width
     factor = np.zeros(len(count))

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from whichgpu.engine.plans.count_range import CountEnds, count_ends
-from whichgpu.engine.plans.found import Found
+from whichgpu.engine.plans.planned import PlannedRows
 from whichgpu.engine.plans.size_columns import SizeColumns
 from whichgpu.engine.plans.targets import Goals
 from whichgpu.engine.sizing import Floats
@@ -21,7 +21,7 @@ from whichgpu.engine.sizing import Floats
 class _Block:
     """The ends of some configurations."""
 
-    def __init__(self, columns: SizeColumns, goals: Goals, found: Found) -> None:
+    def __init__(self, columns: SizeColumns, goals: Goals, found: PlannedRows) -> None:
         self._found, self._goals, self._columns = found, goals, columns
         self.speeds = columns.ends(found.gpu, found.layouts, found.max_batch)
         self._counts: CountEnds | None = None
@@ -34,10 +34,10 @@ class _Block:
         return self._counts
 
 
-class Ends:
+class BandEnds:
     """The ends of configurations, a row for each."""
 
-    def __init__(self, columns: SizeColumns, goals: Goals, found: Found) -> None:
+    def __init__(self, columns: SizeColumns, goals: Goals, found: PlannedRows) -> None:
         """Prepare.
 
         Args:

@@ -8,8 +8,8 @@ import numpy as np
 
 from whichgpu.engine.core import Column, NumberColumn, WordColumn, column_of, distinct_numbers, yes_no
 from whichgpu.engine.plans.costs.cost import NONE, OFFER, OWNED, PURCHASE, CostColumns
-from whichgpu.engine.plans.found import Found
 from whichgpu.engine.plans.links import LinkTable
+from whichgpu.engine.plans.planned import PlannedRows
 from whichgpu.engine.plans.size_columns import mean_latency_ms
 from whichgpu.engine.plans.targets import Goals, judged, lateness
 from whichgpu.engine.sizing import SHARDINGS, Bools, Floats, GpuTable, Ints, ceiling, fit_odds
@@ -39,7 +39,7 @@ _JUDGED = {
 
 
 def fact_columns(
-    found: Found,
+    found: PlannedRows,
     gpus: GpuTable,
     links: LinkTable,
     costs: CostColumns,
@@ -101,7 +101,7 @@ def _whole(column: Ints | Floats) -> NumberColumn:
     return NumberColumn(column.astype(np.float64), whole=True)
 
 
-def _joins(found: Found, links: LinkTable, machines: Ints, joined: Ints) -> dict[str, Column]:
+def _joins(found: PlannedRows, links: LinkTable, machines: Ints, joined: Ints) -> dict[str, Column]:
     """How many GPUs stand in how many machines, how they are linked, and how the job is split over them."""
     which, layouts = found.gpu, found.layouts
     count = layouts.gpus
@@ -123,7 +123,7 @@ def _joins(found: Found, links: LinkTable, machines: Ints, joined: Ints) -> dict
     }
 
 
-def _memory(found: Found, gpus: GpuTable, count: Ints) -> dict[str, Column]:
+def _memory(found: PlannedRows, gpus: GpuTable, count: Ints) -> dict[str, Column]:
     vram, usable = gpus.vram_gb()[found.gpu], gpus.usable_gb()[found.gpu]
     facts: dict[str, Column] = {
         "plan.vram_gb": NumberColumn(vram * count),
@@ -151,7 +151,7 @@ def _memory(found: Found, gpus: GpuTable, count: Ints) -> dict[str, Column]:
     }
 
 
-def _speed(found: Found, goals: Goals) -> dict[str, Column]:
+def _speed(found: PlannedRows, goals: Goals) -> dict[str, Column]:
     facts: dict[str, Column] = {"plan.max_micro_batch": _whole(np.where(found.timed, found.max_batch, np.nan))}
     for name in _SPEEDS:
         if name in found.speed:
@@ -175,7 +175,7 @@ def _speed(found: Found, goals: Goals) -> dict[str, Column]:
     return facts
 
 
-def _promised(found: Found, goals: Goals, name: str) -> Any:
+def _promised(found: PlannedRows, goals: Goals, name: str) -> Any:
     """A time as targets judge it; of an overloaded plan that of a request alone, since its own grow without end."""
     time, over = judged(goals, found.speed, name), found.speed.get("overloaded")
     alone = found.speed.get(f"_{name.replace('_ms', '_alone_ms')}")

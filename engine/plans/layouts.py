@@ -92,7 +92,7 @@ def joined(tables: Sequence[Layouts]) -> Layouts:
     return Layouts(*(np.concatenate(columns) for columns in zip(*tables, strict=True)))
 
 
-class Manner(NamedTuple):
+class SplitOptions(NamedTuple):
     """All that decides how a job may be split."""
 
     training: bool
@@ -103,7 +103,7 @@ class Manner(NamedTuple):
     divides_optimizer: bool  # its states alone may be divided over replicas, too: they are most of what training holds
 
 
-def manner_of(job: Job) -> Manner:
+def split_options_of(job: Job) -> SplitOptions:
     """How a job may be split."""
     sizes = (1, 1, 1)
     if job.shape is not None and job.shape.known:
@@ -118,7 +118,7 @@ def manner_of(job: Job) -> Manner:
         sharded = "zero1"
     stated = (job.tensor_parallel, job.pipeline_parallel, job.data_ranks)
     divides_optimizer = job.training and not job.peft and job.shape is not None and sharded != "zero1"
-    return Manner(job.training, sizes, stated, job.sharding, sharded, divides_optimizer)
+    return SplitOptions(job.training, sizes, stated, job.sharding, sharded, divides_optimizer)
 
 
 class Blocks(NamedTuple):
@@ -129,14 +129,14 @@ class Blocks(NamedTuple):
 
 
 @lru_cache(maxsize=512)
-def blocks_of(manner: Manner, asked: tuple[tuple[int, int], ...]) -> Blocks:
+def blocks_of(manner: SplitOptions, asked: tuple[tuple[int, int], ...]) -> Blocks:
     """The sensible layouts of counts, each with the tensor degree that it allows; see ``layouts``."""
     found = [layouts(manner, *each) for each in asked]
     return Blocks(columns_of([layout for each in found for layout in each]), np.array([len(each) for each in found]))
 
 
 @lru_cache(maxsize=4096)
-def layouts(manner: Manner, count: int, tensor_most: int) -> tuple[Layout, ...]:
+def layouts(manner: SplitOptions, count: int, tensor_most: int) -> tuple[Layout, ...]:
     """Every sensible layout of ``count`` GPUs, least exchange first. Stated degrees bind where they can.
 
     Args:
@@ -154,7 +154,7 @@ def layouts(manner: Manner, count: int, tensor_most: int) -> tuple[Layout, ...]:
     return tuple(Layout(tensor, pipeline, count // (tensor * pipeline)) for tensor, pipeline in splits)
 
 
-def _training(manner: Manner, count: int, splits: tuple[tuple[int, int], ...]) -> Iterator[Layout]:
+def _training(manner: SplitOptions, count: int, splits: tuple[tuple[int, int], ...]) -> Iterator[Layout]:
     for tensor, pipeline in splits:
         data = count // (tensor * pipeline)
         if manner.sharding:

@@ -17,14 +17,14 @@ from whichgpu.engine.plans.costs.cost import OFFER, CostColumns, cost_columns, k
 from whichgpu.engine.plans.costs.offers import offer_index
 from whichgpu.engine.plans.costs.rental_wishes import wishes_from_facts
 from whichgpu.engine.plans.costs.spending import count_owned, quoted_rate, spending_of
-from whichgpu.engine.plans.ends import Ends
+from whichgpu.engine.plans.ends import BandEnds
 from whichgpu.engine.plans.facts import fact_columns
-from whichgpu.engine.plans.found import Found
 from whichgpu.engine.plans.gate import doubtful
 from whichgpu.engine.plans.layouts import columns_of, joined_gpus
 from whichgpu.engine.plans.links import LinkTable
 from whichgpu.engine.plans.model import Plan
-from whichgpu.engine.plans.needs import Needs
+from whichgpu.engine.plans.needs import MemoryNeeds
+from whichgpu.engine.plans.planned import PlannedRows
 from whichgpu.engine.plans.size_columns import SizeColumns
 from whichgpu.engine.plans.sizes import PlanSizes
 from whichgpu.engine.plans.table import PlanTable
@@ -93,7 +93,7 @@ class PlanMaker(PlanSizes):
         linked = together > self.fabric(gpu).node_gpus  # more than one server, which then must be joined
         return self._offers.rental(gpu, count, together, linked=linked) is not None
 
-    def found_before(self, terms: Hashable, search: Callable[[], Found], *, priced: bool) -> Found:
+    def found_before(self, terms: Hashable, search: Callable[[], PlannedRows], *, priced: bool) -> PlannedRows:
         """What a search over configurations finds, or found when it was made under the same terms for the same job.
 
         Args:
@@ -124,7 +124,7 @@ class PlanMaker(PlanSizes):
         )
         return self.table(found, columns)[0]
 
-    def table(self, found: Found, columns: SizeColumns) -> PlanTable:
+    def table(self, found: PlannedRows, columns: SizeColumns) -> PlanTable:
         """The plans of configurations.
 
         Args:
@@ -148,11 +148,11 @@ class PlanMaker(PlanSizes):
         make = self._whole_plans(found, columns, costs, machines, ids, table)
         return PlanTable(ids, of_rows, table, make, doubtful(facts, found.speed))
 
-    def facts_of(self, found: Found, columns: SizeColumns, machines: Ints) -> dict[str, Column]:
+    def facts_of(self, found: PlannedRows, columns: SizeColumns, machines: Ints) -> dict[str, Column]:
         """The ``plan.*`` facts of configurations that stand in so many machines."""
         return self._facts(found, columns, self._costs(found, columns), machines)
 
-    def _facts(self, found: Found, columns: SizeColumns, costs: CostColumns, machines: Ints) -> dict[str, Column]:
+    def _facts(self, found: PlannedRows, columns: SizeColumns, costs: CostColumns, machines: Ints) -> dict[str, Column]:
         gpus = columns.gpus
         return fact_columns(
             found,
@@ -171,7 +171,7 @@ class PlanMaker(PlanSizes):
         )
 
     def traced(self, job: Job, facts: Facts) -> PlanMaker:
-        """The same maker over a job and facts whose numbers are traced; it finds and keeps nothing of its own."""
+        """This maker over a job and facts whose numbers record their arithmetic; it searches and caches nothing."""
         made = copy(self)
         made.job, made.facts = job, facts
         made._economics = load_economics()
@@ -187,10 +187,10 @@ class PlanMaker(PlanSizes):
     def columns_of(self, each: Sequence[Gpu]) -> SizeColumns:
         """Columns of some GPUs alone."""
         gpus, links = GpuTable(each), LinkTable(each, desk=self._desk)
-        needs = Needs(self.job, gpus, margin=self._margin)
+        needs = MemoryNeeds(self.job, gpus, margin=self._margin)
         return SizeColumns(self.job, gpus, links, needs, JobSpeed(self.job, demand_of(self.job, self.facts)))
 
-    def _costs(self, found: Found, columns: SizeColumns) -> CostColumns:
+    def _costs(self, found: PlannedRows, columns: SizeColumns) -> CostColumns:
         """What the plans of configurations cost."""
         links, which, count = columns.links, found.gpu, found.layouts.gpus
         by_sample = not self.job.training and (self.job.shape is None or self.job.family == "encoder")
@@ -210,7 +210,7 @@ class PlanMaker(PlanSizes):
 
     def _whole_plans(
         self,
-        found: Found,
+        found: PlannedRows,
         columns: SizeColumns,
         costs: CostColumns,
         machines: Ints,
@@ -218,7 +218,7 @@ class PlanMaker(PlanSizes):
         table: FactTable,
     ) -> Callable[[int], Plan]:
         """The plan of a row, made whole."""
-        which, ends = found.gpu, Ends(columns, self.goals, found)
+        which, ends = found.gpu, BandEnds(columns, self.goals, found)
 
         def make(row: int) -> Plan:
             gpu, layout, own = columns.gpus.gpus[which.item(row)], found.layouts.at(row), table.row(row)
@@ -246,12 +246,12 @@ class PlanMaker(PlanSizes):
 
         return make
 
-    def _sold_per_s(self, found: Found) -> Floats | float:
+    def _sold_per_s(self, found: PlannedRows) -> Floats | float:
         """Tokens per second over which the cost of a million is taken: those of the load, else of full replicas."""
         name = "tokens_per_s" if self.load_stated else "capacity_tokens_per_s"
         return found.speed.get(name, found.speed.get("tokens_per_s", np.nan))
 
-    def _meets(self, goals: Goals, found: Found) -> Column | None:
+    def _meets(self, goals: Goals, found: PlannedRows) -> Column | None:
         if not goals.stated:
             return None
         verdicts = missed(goals, found.speed), undecided(goals, found.speed)

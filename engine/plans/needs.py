@@ -8,7 +8,7 @@ import numpy as np
 
 from whichgpu.engine.core import distinct_numbers
 from whichgpu.engine.plans.constants import plan_constants
-from whichgpu.engine.plans.layouts import Layouts, blocks_of, columns_of, joined, manner_of
+from whichgpu.engine.plans.layouts import Layouts, blocks_of, columns_of, joined, split_options_of
 from whichgpu.engine.sizing import (
     PIPELINE_SHARE,
     Floats,
@@ -47,7 +47,7 @@ class Choices(NamedTuple):
         return Choices(self.query[which], self.layouts.take(which), self.raised_gb[which])
 
 
-class Needs:
+class MemoryNeeds:
     """Memory needs of one job on a reference GPU, the first of a table; NaN where they are not known. They are kept."""
 
     def __init__(self, job: Job, gpus: GpuTable, *, margin: bool = True) -> None:
@@ -55,7 +55,7 @@ class Needs:
         self._margin = margin
         self._gpus, self._own = gpus, _own_parts(job, gpus)
         self._card = tuple(column[0] for column in card_columns(gpus))
-        self._manner = manner_of(job)
+        self._manner = split_options_of(job)
         self._probes = _PROBES if job.training else _PROBES_OF_SERVING
         #: Layouts by count and tensor degree that is allowed: one block of rows after the other.
         self._blocks: dict[tuple[int, int], int] = {}

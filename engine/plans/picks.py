@@ -80,7 +80,7 @@ def grouped(place: Ints) -> Ints:
 
 
 def not_beaten(beats: Bools, spared: Bools) -> Bools:
-    """Which of each group are left when those are struck out that one before, itself not struck out, beats.
+    """Which rows of each group remain: in order, a row is dropped if an earlier row that remains beats it.
 
     Args:
         beats: group x one x other: whether the first one beats the other.

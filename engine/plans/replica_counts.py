@@ -89,7 +89,7 @@ def first_tries(sizes: PlanSizes, replicas: Replicas, most: Ints, wanted: Sequen
 
 
 def _from_least(sizes: PlanSizes, replicas: Replicas, goals: Goals, first: Ints) -> Ints:
-    """The numbers to try first; the least where that does: a replica may be linked as several are not."""
+    """The numbers of replicas to try first; the smallest where it meets the goals, since it may have better links."""
     start = np.where(first > 0, np.maximum(first, replicas.least), 0)
     row = np.flatnonzero(start != replicas.least)
     speed = speed_of(sizes, replicas.take(row), replicas.least[row])
@@ -174,7 +174,7 @@ def _fewest(
 
 def speed_of(sizes: PlanSizes, replicas: Replicas, number: Ints) -> dict[str, Floats]:
     """The speed of so many of each."""
-    return sizes.columns.kept_speed.of(replicas.gpu, replicas.times(number), replicas.max_batch).figures
+    return sizes.columns.speed_cache.of(replicas.gpu, replicas.times(number), replicas.max_batch).figures
 
 
 def _speed_and_ahead(
@@ -184,7 +184,7 @@ def _speed_and_ahead(
 
     A round costs as much for a few rows as for many.
     """
-    new = ~sizes.columns.kept_speed.has(replicas.gpu, replicas.times(number))
+    new = ~sizes.columns.speed_cache.has(replicas.gpu, replicas.times(number))
     halved = np.flatnonzero(new & (needed > 0))
     place, ahead = _halvings(too_few[halved], needed[halved])
     # Of a number that was gone to the one before is looked at next.

@@ -1,4 +1,4 @@
-"""Room beside a stated target: a number that somebody states is known to no better than a step of preferred numbers.
+"""Safety margin ("room") beside a stated target: a stated number is known no better than a step of preferred numbers.
 
 Nobody knows a peak load or a tolerable time to two percent, and no estimate is that exact. A target is met *with room*
 where it is met at the far end of its step of the series R40 of ISO 3 (forty steps to a factor of ten, six percent

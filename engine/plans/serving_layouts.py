@@ -28,7 +28,7 @@ def layout_for_load(columns: SizeColumns, place: int, count: int, *, rate_stated
     fits = choices.raised_gb <= columns.limits_gb[which]
     if not rate_stated and fits.any():
         return None
-    max_batch, speed = columns.kept_speed.of(which, choices.layouts)
+    max_batch, speed = columns.speed_cache.of(which, choices.layouts)
     usable = fits if fits.any() else max_batch >= 1
     served = capacity(speed) if rate_stated else rate(speed)
     if rate_stated and (sustains := usable & (speed.get("overloaded", np.ones_like(served)) == 0)).any():
@@ -50,7 +50,7 @@ def most_capable(columns: SizeColumns, place: int, count: int) -> Layout | None:
     """
     choices = columns.choices(np.array([place]), np.array([count]))
     which = np.full(len(choices.query), place)
-    served = known_or(capacity(columns.kept_speed.of(which, choices.layouts).figures))
+    served = known_or(capacity(columns.speed_cache.of(which, choices.layouts).figures))
     served = np.where(choices.raised_gb <= columns.limits_gb[which], served, 0.0)
     enough = served * plan_constants().worth_splitting.value >= served.max(initial=0.0)
     return choices.layouts.at(int(enough.argmax())) if served.any() else None

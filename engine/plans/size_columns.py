@@ -10,11 +10,11 @@ import numpy as np
 
 from whichgpu.engine.core import Pick, known_or
 from whichgpu.engine.plans.constants import plan_constants
-from whichgpu.engine.plans.kept_speed import KeptSpeed, Sped
-from whichgpu.engine.plans.layouts import OPTIMIZER_ALONE, WHOLE, Layouts, manner_of
+from whichgpu.engine.plans.layouts import OPTIMIZER_ALONE, WHOLE, Layouts, split_options_of
 from whichgpu.engine.plans.links import LinkTable
 from whichgpu.engine.plans.micro_batch import micro_batches
-from whichgpu.engine.plans.needs import Choices, Needs
+from whichgpu.engine.plans.needs import Choices, MemoryNeeds
+from whichgpu.engine.plans.speed_cache import SpeedCache, SpeedRows
 from whichgpu.engine.plans.topology import FabricTable
 from whichgpu.engine.sizing import (
     Bools,
@@ -39,7 +39,7 @@ from whichgpu.engine.sizing import (
 _READ = ("tokens_per_s", "samples_per_s", "qps", "ttft_ms", "tpot_ms", "latency_ms", "hours")
 
 
-class Usual(NamedTuple):
+class UsualLayouts(NamedTuple):
     """The layout for each of several counts, and whether it fits."""
 
     layouts: Layouts
@@ -50,7 +50,7 @@ class Usual(NamedTuple):
 class SizeColumns:
     """What plans of a job take and deliver. A plan is a GPU, by its position in the table, and a layout."""
 
-    def __init__(self, job: Job, gpus: GpuTable, links: LinkTable, needs: Needs, speed: JobSpeed) -> None:
+    def __init__(self, job: Job, gpus: GpuTable, links: LinkTable, needs: MemoryNeeds, speed: JobSpeed) -> None:
         """Prepare.
 
         Args:
@@ -67,17 +67,17 @@ class SizeColumns:
         self.of_job = speed
         self._batch_free = job.training and "batch_size_per_gpu" in job.unstated
         #: Speed and largest batch of plans as ``speed`` has them, each computed once.
-        self.kept_speed = KeptSpeed(self._speed)
+        self.speed_cache = SpeedCache(self._speed)
         most = plan_constants().most_gpus[job.kind].value
         split_stated = any((job.tensor_parallel, job.pipeline_parallel, job.data_ranks))
         splitting = split_stated or job.framework in plan_constants().tuning_split_by.value
         self._splits_last = job.peft and not splitting
         self._splits_for_speed = job.kind == "full" and not splitting
-        self._divides_optimizer = manner_of(job).divides_optimizer
+        self._divides_optimizer = split_options_of(job).divides_optimizer
         self.fabrics = FabricTable(links.fabrics, most, job.least_gpus, every=job.split_by_layers)
 
     def of_others(self, gpus: GpuTable, links: LinkTable) -> SizeColumns:
-        """The same of other GPUs."""
+        """The same columns for other GPUs: same job, other table and links."""
         return SizeColumns(self.job, gpus, links, self.needs, self.of_job)
 
     @cached_property
@@ -147,11 +147,11 @@ class SizeColumns:
         return found.take(kept)
 
     def fitting(self, which: Ints, counts: Ints) -> Choices:
-        """Those of them that fit."""
+        """The layouts of ``choices`` whose memory fits."""
         choices = self.choices(which, counts)
         return choices.take(choices.raised_gb <= self.limits_gb[which[choices.query]])
 
-    def usual(self, which: Ints, counts: Ints) -> Usual:
+    def usual(self, which: Ints, counts: Ints) -> UsualLayouts:
         """The layout for each count, and whether it fits.
 
         In training the fastest of those that fit; while serving the one that exchanges least. Where none fits, the one
@@ -165,13 +165,13 @@ class SizeColumns:
         last: Floats = choices.raised_gb
         speed: dict[str, Floats] = {}
         if self.job.training and (fits.any() or not len(fits)):
-            speed = self.kept_speed.of(which[choices.query], choices.layouts).figures
+            speed = self.speed_cache.of(which[choices.query], choices.layouts).figures
             pace = known_or(rate(speed)) / self._asked_of(which, choices)
             last = np.where(fits[choices.query], -np.round(pace, 6), last)
         else:
             last = np.where(fits[choices.query], 0.0, last)
         best = np.lexsort((last, choices.query))[np.searchsorted(choices.query, np.arange(len(counts)))]
-        return Usual(choices.layouts.take(best), fits, {name: column[best] for name, column in speed.items()})
+        return UsualLayouts(choices.layouts.take(best), fits, {name: column[best] for name, column in speed.items()})
 
     def _asked_of(self, which: Ints, choices: Choices) -> Floats:
         """How many times as fast layouts of training have to be to be taken before shards of everything.
@@ -215,12 +215,12 @@ class SizeColumns:
         )
         return [_completed(end, len(which)) for end in found]
 
-    def _speed(self, which: Ints, layouts: Layouts, max_batch: Floats | None, pick: Pick = "value") -> Sped:
+    def _speed(self, which: Ints, layouts: Layouts, max_batch: Floats | None, pick: Pick = "value") -> SpeedRows:
         max_batch = self._known_max_batch(which, layouts, max_batch)
         if not len(which):
-            return Sped(max_batch, _completed({}, 0))
+            return SpeedRows(max_batch, _completed({}, 0))
         found = self.of_job.columns(self.gpus, which, self._split(which, layouts, max_batch), max_batch, pick)
-        return Sped(max_batch, _completed(found, len(which)))
+        return SpeedRows(max_batch, _completed(found, len(which)))
 
     def _known_max_batch(self, which: Ints, layouts: Layouts, max_batch: Floats | None) -> Floats:
         """The largest batch that fits; where replicas share their experts what one holds depends on the others."""

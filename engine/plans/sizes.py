@@ -11,13 +11,13 @@ import numpy as np
 from whichgpu.engine.catalogue import Gpu, Knowledge
 from whichgpu.engine.core import Facts
 from whichgpu.engine.plans.constants import plan_constants
-from whichgpu.engine.plans.ends import Ends, known_at
-from whichgpu.engine.plans.found import Found
+from whichgpu.engine.plans.ends import BandEnds, known_at
 from whichgpu.engine.plans.layouts import Layouts, columns_of
 from whichgpu.engine.plans.measured import timed_run
+from whichgpu.engine.plans.planned import PlannedRows
 from whichgpu.engine.plans.room import with_room
 from whichgpu.engine.plans.serving_layouts import layout_for_load, most_capable
-from whichgpu.engine.plans.size_columns import SizeColumns, Usual
+from whichgpu.engine.plans.size_columns import SizeColumns, UsualLayouts
 from whichgpu.engine.plans.sizing_cache import Terms, sizing_cache_of
 from whichgpu.engine.plans.targets import Goals, goals_of, work_of_run
 from whichgpu.engine.plans.topology import Fabric, fabric_of
@@ -159,14 +159,14 @@ class PlanSizes:
         speed, _ = self._estimated_speed(gpu, layout)
         return speed.values if speed is not None else {}
 
-    def speed_columns(self, which: Ints, layouts: Layouts, max_batch: Floats | None = None) -> dict[str, Floats]:
+    def speed_columns(self, which: Ints, layouts: Layouts) -> dict[str, Floats]:
         """Speed of many plans as ``SizeColumns`` gives it, with the hours of a run that was timed."""
-        return self._timed_elsewhere(self.columns.kept_speed.of(which, layouts, max_batch).figures)
+        return self._timed_elsewhere(self.columns.speed_cache.of(which, layouts).figures)
 
-    def usual_columns(self, which: Ints, counts: Ints) -> Usual:
+    def usual_columns(self, which: Ints, counts: Ints) -> UsualLayouts:
         """The usual layouts as ``SizeColumns`` gives them, with their speed, and the hours of a run that was timed."""
         usual = self.columns.usual(which, counts)
-        speed = usual.speed or self.columns.kept_speed.of(which, usual.layouts).figures
+        speed = usual.speed or self.columns.speed_cache.of(which, usual.layouts).figures
         return usual._replace(speed=self._timed_elsewhere(speed))
 
     def _timed_elsewhere(self, speed: dict[str, Floats]) -> dict[str, Floats]:
@@ -181,7 +181,7 @@ class PlanSizes:
 
     def found(
         self, columns: SizeColumns, gpu: Ints, layouts: Layouts, usual: Layouts, why: tuple[str, ...], timed: Bools
-    ) -> Found:
+    ) -> PlannedRows:
         """Configurations with what they take and deliver.
 
         Args:
@@ -198,14 +198,14 @@ class PlanSizes:
             memory = columns.memory(gpu, layouts)
             fits = unknown if memory is None else columns.fits(gpu, memory)
             rows = np.flatnonzero(timed)
-            sped = columns.kept_speed.of(gpu[rows], layouts.take(rows))
+            sped = columns.speed_cache.of(gpu[rows], layouts.take(rows))
             fitting = sped.max_batch if columns.batch_matters else columns.max_batch(gpu[rows], layouts.take(rows))
             max_batch = _scattered(fitting, rows, unknown)
             every = self._timed_elsewhere(sped.figures)
             speed = {name: _scattered(figure, rows, unknown) for name, figure in every.items()}
-        return Found(gpu, layouts, why, usual, timed, columns.smallest[gpu], max_batch, speed, memory, fits)
+        return PlannedRows(gpu, layouts, why, usual, timed, columns.smallest[gpu], max_batch, speed, memory, fits)
 
-    def speed_of(self, found: Found, row: int, gpu: Gpu, layout: Layout, ends: Ends) -> SpeedEstimate | None:
+    def speed_of(self, found: PlannedRows, row: int, gpu: Gpu, layout: Layout, ends: BandEnds) -> SpeedEstimate | None:
         """The speed of one configuration, its figures with bands and formulas on demand.
 
         Args:

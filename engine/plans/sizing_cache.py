@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from msgspec import Struct
 
 from whichgpu.engine.catalogue import Gpu, Knowledge
-from whichgpu.engine.plans.found import Found
 from whichgpu.engine.plans.links import LinkTable
-from whichgpu.engine.plans.needs import Needs
+from whichgpu.engine.plans.needs import MemoryNeeds
+from whichgpu.engine.plans.planned import PlannedRows
 from whichgpu.engine.plans.size_columns import SizeColumns
 from whichgpu.engine.sizing import Demand, GpuTable, Job, JobSpeed, Layout, SpeedEstimate
 
@@ -38,9 +38,9 @@ class SizingCache:
     desk: bool
     speeds: dict[tuple[str, Layout], tuple[SpeedEstimate | None, int | None]] = field(default_factory=dict)
     apart: dict[str, tuple[Gpu, SizingCache]] = field(default_factory=dict)
-    _found: dict[Hashable, Found] = field(default_factory=dict)
+    _found: dict[Hashable, PlannedRows] = field(default_factory=dict)
 
-    def found(self, terms: Hashable, search: Callable[[], Found]) -> Found:
+    def found(self, terms: Hashable, search: Callable[[], PlannedRows]) -> PlannedRows:
         """What a search finds; the same terms of the same job are searched once."""
         if terms not in self._found:
             if len(self._found) == _KEPT:
@@ -85,7 +85,7 @@ def sizing_cache_of(knowledge: Knowledge, terms: Terms) -> SizingCache:
             return cache
     job = terms.job
     gpus, links = _tables(knowledge, desk=terms.desk)
-    needs = Needs(job, gpus, margin=terms.margin)
+    needs = MemoryNeeds(job, gpus, margin=terms.margin)
     speed = JobSpeed(job, terms.demand)
     cache = SizingCache(SizeColumns(job, gpus, links, needs, speed), terms.desk)
     _recent.kept.appendleft((knowledge, terms, cache))

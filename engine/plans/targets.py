@@ -119,7 +119,7 @@ def undecided(goals: Goals, values: Mapping[str, Any]) -> Any:
 
 
 def times_missed(goals: Goals, values: Mapping[str, Any]) -> Any:
-    """The same of the times of one request alone."""
+    """Whether a time of one request (not a rate or deadline) is missed, as far as figures are known; row by row."""
     return _any_missed(limit for limit in _limits(goals, values) if limit[2])
 
 

@@ -20,6 +20,7 @@ from .canonical import sha256_of as sha256_of
 from .data_slice import sources_in as sources_in
 from .first_form import Record as Record, decision_digest as decision_digest, make_record as make_record
 from .keyring import Keyring as Keyring
+from .plan_lines import plan_id as plan_id
 from .policy import Breach as Breach, breaches as breaches
 from .reading import MAX_BYTES as MAX_BYTES, Saved as Saved, Standing as Standing, read_saved as read_saved
 from .record_types import SignedRecord as SignedRecord

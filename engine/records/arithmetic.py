@@ -18,6 +18,7 @@ from msgspec import Struct
 from whichgpu.engine.core import is_number
 from whichgpu.engine.records.evaluation import SOLVED, Names, agree
 from whichgpu.engine.records.formulas import figures_of
+from whichgpu.engine.records.plan_lines import plan_id
 
 
 #: By figure. ``sum(points)`` adds the points that count, ``median(quotes)`` is over the providers in the figure's
@@ -139,11 +140,11 @@ def _scopes(answer: Mapping[str, Any], stated: Mapping[str, Any], lines: Sequenc
     formulas = stated.get("formulas", _NO_FORMULAS)
     constants = {entry["name"]: entry["value"] for entry in (*stated["constants"], *formulas["constants"])}
     shown = [answer["recommendation"], *answer["alternatives"], *(entry["plan"] for entry in answer["candidates"])]
-    plans = {_name(plan): plan for plan in reversed(shown) if plan}
+    plans = {plan_id(plan): plan for plan in reversed(shown) if plan}
     by_scope: dict[str, list[Any]] = {}
     for entry in answer["trace"]:
         by_scope.setdefault(entry["scope"], []).append(entry)
-    chosen = answer["recommendation"] and _name(answer["recommendation"])
+    chosen = answer["recommendation"] and plan_id(answer["recommendation"])
     shared = _numbers(by_scope.get("workload", ()))
     survey, days = _lists_of(lines), _days(answer)
     found = []
@@ -162,10 +163,6 @@ def _scopes(answer: Mapping[str, Any], stated: Mapping[str, Any], lines: Sequenc
         names = Names(known, lists, formulas["texts"], {**formulas["parts"], **stays["parts"]})
         found.append(_Scope(scope, own, names))
     return found
-
-
-def _name(plan: Mapping[str, Any]) -> str:
-    return str(plan.get("id") or f"{plan['gpu']}x{plan['count']}")
 
 
 def _plan_numbers(plan: Mapping[str, Any], entries: Sequence[Mapping[str, Any]]) -> dict[str, float]:

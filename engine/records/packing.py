@@ -86,5 +86,5 @@ def _stated(item: Mapping[str, Any], effects: Mapping[int, Mapping[str, Any]]) -
 
 
 def _alike(one: Any, other: Any) -> bool:
-    """The same JSON value; 1, 1.0 and true are not."""
+    """Whether two JSON values are equal in value and type: 1, 1.0 and true differ."""
     return one.__class__ is other.__class__ and one == other and repr(one) == repr(other)

@@ -18,6 +18,14 @@ FIGURES = (
 )
 
 
+def plan_id(plan: Mapping[str, Any]) -> str:
+    """The scope under which a trace holds a plan: ``<gpu id>x<count>``, with its split where that is unusual.
+
+    Records of the first versions state no id of a plan.
+    """
+    return str(plan.get("id") or f"{plan['gpu']}x{plan['count']}")
+
+
 def plan_lines(decision: Decision, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The lines, in the order of the choice, the rejected plans after them.
 

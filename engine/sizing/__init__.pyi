@@ -35,6 +35,7 @@ from .model import (
     SpeedEstimate as SpeedEstimate,
     Term as Term,
 )
+from .rank_shares import expert_sharers as expert_sharers
 from .rows import (
     SHARDINGS as SHARDINGS,
     Bools as Bools,
@@ -47,7 +48,6 @@ from .rows import (
 )
 from .serving_load import SustainedLoad as SustainedLoad
 from .serving_reserve import PIPELINE_SHARE as PIPELINE_SHARE
-from .sharing import expert_sharers as expert_sharers
 from .speed import JobSpeed as JobSpeed, rows_of_values as rows_of_values
 from .speed_constants import SpeedConstants as SpeedConstants
 from .speed_links import (

@@ -78,7 +78,7 @@ class NetworkBand(FrozenModel):
 
 
 class GeneratorBand(NetworkBand):
-    """Of a generator of pictures or clips."""
+    """Of an image or video generator."""
 
     text_high: Constant
 

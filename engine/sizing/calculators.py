@@ -22,9 +22,14 @@ from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.intake import job_from_facts
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.job_tracing import traced_job
-from whichgpu.engine.sizing.learning import UNBOUND, activations_gb as layer_activations_gb, adapter_params, logits_gb
-from whichgpu.engine.sizing.sharing import cached_bytes_per_sequence
+from whichgpu.engine.sizing.rank_shares import cached_bytes_per_sequence
 from whichgpu.engine.sizing.states import state_bytes
+from whichgpu.engine.sizing.training_activations import (
+    UNBOUND,
+    activations_gb as layer_activations_gb,
+    adapter_params,
+    logits_gb,
+)
 
 
 #: What the state of training depends on beside the task and the size.

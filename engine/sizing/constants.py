@@ -94,7 +94,7 @@ class FusedExperts(FrozenModel):
     source: str
 
 
-class Context(FrozenModel):
+class DriverContext(FrozenModel):
     """The driver's context on one GPU, GiB."""
 
     default_gib: float
@@ -186,7 +186,7 @@ class SizingConstants(FrozenModel):
     joined_caches_most: Constant
     mxfp4_padding: Mxfp4Padding
     fused_experts: FusedExperts
-    context: Context
+    context: DriverContext
     allocator: Allocator
     collectives: Collectives
     training: Training

@@ -1,4 +1,4 @@
-"""The constants of generators of pictures and clips: text encoders, denoisers and autoencoders."""
+"""The constants of image and video generators: text encoders, denoisers and autoencoders."""
 
 from whichgpu.engine.core import FrozenModel
 from whichgpu.engine.sizing.constants_of_training import Constant
@@ -32,7 +32,7 @@ class Denoiser(FrozenModel):
 
 
 class HeldByDecoder(FrozenModel):
-    """What an autoencoder of clips holds at its peak beside its weights, as traced, where it decodes a clip whole."""
+    """What a video autoencoder holds at its peak beside its weights, as traced, where it decodes a clip whole."""
 
     params_b: float
     latent: tuple[int, int, int]  # channels, pixels of an edge and frames that become one place
@@ -47,8 +47,8 @@ class WideEncoder(FrozenModel):
     table_b: float  # of its tokens' vectors
 
 
-class Columns(FrozenModel):
-    """Releases of PyTorch in which an autoencoder of clips in 16 bits convolves by columns, and their bytes."""
+class ColumnConvolution(FrozenModel):
+    """Releases of PyTorch in which a video autoencoder in 16 bits convolves by columns, and their bytes."""
 
     since: str
     before: str
@@ -76,9 +76,9 @@ class Diffusion(FrozenModel):
     vae_bytes_per_pixel_wide_once: Constant
     vae_bytes_per_pixel_encoded: Constant
     score_bytes: Constant  # of attention that is not fused, while pictures are made
-    pictures_at_once: Constant  # frames of a clip that an autoencoder of pictures decodes together
+    pictures_at_once: Constant  # frames of a clip that an image autoencoder decodes together
     clip_decoders: dict[str, HeldByDecoder]
-    columns: Columns
+    columns: ColumnConvolution
     infer_elements_per_hidden: Constant
     kept: KeptByDenoiser
     kept_source: str

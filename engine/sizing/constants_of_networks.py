@@ -1,4 +1,4 @@
-"""The constants of networks of pictures: what their names tell, of what they are composed, and what they keep."""
+"""The constants of image networks: what their names tell, of what they are composed, and what they keep."""
 
 import re
 

@@ -90,10 +90,10 @@ class Framework(FrozenModel):
     keeps_chunks: bool = False  # a chunked loss holds all chunks until the backward pass
     loss_chunk_tokens: int | None = None  # of a chunk of its loss, whatever the vocabulary
     loss_chunk_gb: float | None = None  # the most that a chunk of its loss takes
-    loss_chunk_counts: dict[str, float] | None = None  # bytes an answer by which it is filled, since which release
-    whole_loss_before: str | None = None  # releases that hold all answers to the loss
+    loss_chunk_counts: dict[str, float] | None = None  # bytes a logit by which it is filled, since which release
+    whole_loss_before: str | None = None  # releases that hold all logits until the loss
     selects_answers: bool = False  # the loss of pairs is taken of TRL's selective_log_softmax
-    loss_in_place: bool = False  # such a loss writes its gradient over the answers
+    loss_in_place: bool = False  # such a loss writes its gradient over the logits
     kernels_in_place: bool = False  # adapted matrices of a layer and its gate write gradients over what they kept
     keeps_gathered: bool = False  # sequence parallelism keeps inputs gathered, not each rank's share
     keeps_quantized_inputs: bool = False  # of every 4-bit matrix, as bitsandbytes did up to 0.42
@@ -137,18 +137,18 @@ class StepByRelease(FrozenModel):
 
 
 class Logits(FrozenModel):
-    """Bytes of an answer to one token and word while its loss is passed backward."""
+    """Bytes of one logit (one token, one entry of the vocabulary) while its loss is passed backward."""
 
     loss: float  # softmax, the gradient, and what comes of it, in 32 bits
-    answer: float  # as the model gives it in 16 bits
+    answer: float  # as the model gives it, in 16 bits
     wide_answer: float  # in 32 bits
-    wide_before: str  # of transformers: models answer in 32 bits
+    wide_before: str  # of transformers: models give logits in 32 bits
     copied: float  # with a copy of what is shifted, at the end of the forward pass
     copied_before: str  # of transformers
-    in_place: float  # of a kernel that writes the gradient over the answers, with their copy for whoever trains
-    plain_before: str  # of transformers: classes that do not cast their answers before the loss are done away with
+    in_place: float  # of a kernel that writes the gradient over the logits, with the copy that the trainer holds
+    plain_before: str  # of transformers: classes that do not cast their logits before the loss were removed
     selected: float  # of pairs whose tokens' probabilities are taken row by row, in 16 bits
-    selected_wide: float  # under autocast, whose answers are handed on in 32 bits
+    selected_wide: float  # under autocast, whose logits are handed on in 32 bits
     selected_source: str
     source: str
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from whichgpu.engine.core import Facts, number
+from whichgpu.engine.sizing.fact_reader import TRANSFORMERS
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.reading import TRANSFORMERS
 from whichgpu.engine.sizing.speed_constants import speed_constants
 
 

@@ -1,4 +1,4 @@
-"""Encoders of pictures beside a language model: what they work with, and what they keep where they learn."""
+"""Image encoders beside a language model: what they work with, and what they keep where they learn."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def learns_encoders(job: Job) -> bool:
     return bool(job.trains_encoders) if job.peft else job.trains_encoders is not False
 
 
-def passing_gb(job: Job, shape: Shape, pictures: Any) -> Any:
-    """What a layer of the encoder works with while pictures pass, without gradients, in GB."""
+def encoder_working_gb(job: Job, shape: Shape, pictures: Any) -> Any:
+    """Working memory of one encoder layer in a forward pass over so many images, in GB."""
     width, _ = _widths(shape)
     return pictures * _patches(job) * 10.0 * width * 2.0 / 1e9
 
 
-def kept_gb(job: Job, shape: Shape, pictures: Any) -> Any:
-    """What an encoder that learns keeps of pictures for the backward pass, in GB: as a vision transformer is traced."""
+def encoder_kept_gb(job: Job, shape: Shape, pictures: Any) -> Any:
+    """Activations that a trained encoder keeps of so many images, in GB, by the traces of vision transformers."""
     if not shape.encoders or not learns_encoders(job):
         return 0.0
     width, layers = _widths(shape)

@@ -61,7 +61,7 @@ def decodes_wide(job: Job, denoiser_b: float) -> bool:
 def frames_at_once(job: Job) -> float:
     """Frames of a clip that are decoded together where its decoder was not traced as a whole.
 
-    An autoencoder of pictures takes as many frames as its pipeline gives it at a time; one of clips decodes a frame of
+    An image autoencoder takes as many frames as its pipeline gives it at a time; one of clips decodes a frame of
     its latent space, of which half the frames are at full size together.
     """
     known = sizing_constants().diffusion

@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 
 from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.data_parallel_buffers import replica_buckets
 from whichgpu.engine.sizing.generator_sizes import COMPONENTS, Generator, pixels_of, resident_share, tokens_of
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn, TermKind
-from whichgpu.engine.sizing.replicas import replica_buckets
 from whichgpu.engine.sizing.rows import Rows
 from whichgpu.engine.sizing.states import shards, weights_stay
 from whichgpu.engine.sizing.training import Block, overlap_gradients, step_part, trained_states
 from whichgpu.engine.sizing.training_adapters import bytes_of_an_adapter
-from whichgpu.engine.sizing.training_band import finished
+from whichgpu.engine.sizing.training_band import with_runtime_and_band
 from whichgpu.engine.sizing.training_terms import ADAPTERS, CAST
-from whichgpu.engine.sizing.zero import beside_zero, zero_parts
+from whichgpu.engine.sizing.zero import zero_buffers, zero_parts
 
 
 _FROZEN_BESIDE = TermKind(
@@ -72,8 +72,8 @@ def generator_training(job: Job, generator: Generator, rows: Rows) -> MemoryColu
     parts.append(PartColumn(_TRAIN, activations, settings))
     freed = overlap_gradients(job, params, released, activations, rows, parts)
     parts.append(step_part(workspace, freed))
-    parts += zero_parts(beside_zero(job, rows, trained, generator.width), trained, rows, np.maximum(freed, workspace))
-    return finished(job, parts, rows, known=job.model is not None, soft=activations, open_gb=open_gb)
+    parts += zero_parts(zero_buffers(job, rows, trained, generator.width), trained, rows, np.maximum(freed, workspace))
+    return with_runtime_and_band(job, parts, rows, known=job.model is not None, soft=activations, open_gb=open_gb)
 
 
 def _under_adapters(job: Job, generator: Generator, rows: Rows, parts: list[PartColumn]) -> float:

@@ -30,7 +30,7 @@ class Peaks(NamedTuple):
     of_fp32: Floats  # 1 where the arithmetic is FP32, else 0
 
     def take(self, which: Ints) -> Peaks:
-        """Those of some GPUs, by their positions."""
+        """The peaks of some GPUs, by their positions in the table."""
         return Peaks(*(column[which] for column in self))
 
 

@@ -18,7 +18,7 @@ from whichgpu.engine.sizing.rows import Floats, Rows
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_links import Split
 from whichgpu.engine.sizing.states import shards, state_bytes, weights_stay
-from whichgpu.engine.sizing.training_exchange import Learning, unhidden_s
+from whichgpu.engine.sizing.training_exchange import TrainedWeights, unhidden_s
 
 
 #: Forward and backward; what is recomputed uses the weights that the backward pass fetched.
@@ -26,7 +26,7 @@ _PASSES = 2.0
 
 
 def offloaded_s(
-    job: Job, learning: Learning, split: Split, micro_batches: Any, computing: Any, bus: Floats, pick: Pick
+    job: Job, learning: TrainedWeights, split: Split, micro_batches: Any, computing: Any, bus: Floats, pick: Pick
 ) -> Any:
     """Seconds that offload adds to a step of training: none without offload.
 
@@ -45,7 +45,7 @@ def offloaded_s(
     return unhidden_s(computing, fetching, split, pick) + _host_step_s(split, learning.changed, pick)
 
 
-def _fetched_s(job: Job, rows: Rows, learning: Learning, micro_batches: Any, bus: Floats) -> Any:
+def _fetched_s(job: Job, rows: Rows, learning: TrainedWeights, micro_batches: Any, bus: Floats) -> Any:
     """Seconds of a step in which weights and gradients pass over the bus of each GPU."""
     over_weights, over_gradients, over_states = shards(rows)
     per = state_bytes(job)

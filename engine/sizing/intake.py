@@ -12,10 +12,10 @@ from whichgpu.engine.catalogue import Family, ModelSpec, job_of_name, job_profil
 from whichgpu.engine.core import Facts
 from whichgpu.engine.sizing.band_constants import memory_bands
 from whichgpu.engine.sizing.constants import sizing_constants
+from whichgpu.engine.sizing.fact_reader import TRANSFORMERS, FactReader
 from whichgpu.engine.sizing.intake_serving import serving_of
 from whichgpu.engine.sizing.intake_training import training_of
 from whichgpu.engine.sizing.job import Job, Kind
-from whichgpu.engine.sizing.reading import TRANSFORMERS, Reader
 from whichgpu.engine.sizing.shape import shape_of
 
 
@@ -59,7 +59,7 @@ def job_from_facts(facts: Facts, model: ModelSpec | None, *, assumed: Container[
         assumed: names of facts whose value the vocabulary assumed. What a training framework is known to do is
             believed over such an assumption.
     """
-    reader = Reader(facts, assumed)
+    reader = FactReader(facts, assumed)
     kind = _kind(reader)
     profile = _profile(reader, model)
     family = job_profile(profile).family
@@ -106,7 +106,7 @@ def job_from_facts(facts: Facts, model: ModelSpec | None, *, assumed: Container[
     )
 
 
-def _unstated_loads(reader: Reader, kind: Kind) -> frozenset[str]:
+def _unstated_loads(reader: FactReader, kind: Kind) -> frozenset[str]:
     """Which of the loads are not stated: speed is then computed for a usual one, where memory takes the assumed one."""
     missing = {name for name in _LOADS if not reader.known(name)}
     if kind == "inference" and "batch_size_per_gpu" not in missing:
@@ -116,7 +116,7 @@ def _unstated_loads(reader: Reader, kind: Kind) -> frozenset[str]:
     return frozenset(missing)
 
 
-def _open_facts(reader: Reader, kind: Kind) -> frozenset[str]:
+def _open_facts(reader: FactReader, kind: Kind) -> frozenset[str]:
     """Facts that widen the band of memory because they are not stated."""
     bands = memory_bands()
     widening = bands.open_inference if kind == "inference" else bands.open_training
@@ -127,7 +127,7 @@ def _billions(value: float | None) -> float | None:
     return None if value is None else value * 1e9
 
 
-def _kind(reader: Reader) -> Kind:
+def _kind(reader: FactReader) -> Kind:
     task = reader.text("task") or _task_assumed(reader)
     method = reader.text("peft_method")
     sized_as = profile_of(task).sized_as
@@ -151,7 +151,7 @@ def _kind(reader: Reader) -> Kind:
             assert_never(sized_as)
 
 
-def _task_assumed(reader: Reader) -> str:
+def _task_assumed(reader: FactReader) -> str:
     if reader.text("peft_method") in {"lora", "qlora"}:
         return reader.assume("task", "peft_finetuning", "an adapter method is named")
     if reader.flag("training") or reader.text("training_task"):
@@ -159,7 +159,7 @@ def _task_assumed(reader: Reader) -> str:
     return reader.assume("task", "inference", "no task was given")
 
 
-def _profile(reader: Reader, model: ModelSpec | None) -> str:
+def _profile(reader: FactReader, model: ModelSpec | None) -> str:
     """The kind of job: as the model's name tells, else as the catalogue has it, else by what is stated."""
     stated = reader.text("model_family")
     named_kind = job_of_name(reader.text("model_name"))
@@ -176,7 +176,7 @@ def _profile(reader: Reader, model: ModelSpec | None) -> str:
     return _profile_stated(reader, stated)
 
 
-def _profile_stated(reader: Reader, stated: str | None) -> str:
+def _profile_stated(reader: FactReader, stated: str | None) -> str:
     network = reader.text("model_architecture")
     if stated == "llm" and network in {"cnn", "other"}:  # Recurrent and state-space networks have no such cache.
         return "other"
@@ -198,7 +198,7 @@ def _says_nothing_of_memory(profile: str, kind: Kind) -> bool:
     return (own.serving if kind == "inference" else own.training).memory == "none"
 
 
-def _size(reader: Reader, model: ModelSpec | None) -> tuple[float | None, float | None]:
+def _size(reader: FactReader, model: ModelSpec | None) -> tuple[float | None, float | None]:
     params = reader.number("param_count_b")
     if params is not None and params <= 0:
         params = None
@@ -218,7 +218,7 @@ def _size(reader: Reader, model: ModelSpec | None) -> tuple[float | None, float 
     return params, active
 
 
-def _encoders_b(reader: Reader, profile: str, model: ModelSpec | None, params_b: float | None) -> float | None:
+def _encoders_b(reader: FactReader, profile: str, model: ModelSpec | None, params_b: float | None) -> float | None:
     """Parameters of encoders beside the language model: as stated, else usual ones; None where the catalogue knows."""
     if profile != "multimodal" or (model is not None and "language" in model.components_b):
         return None
@@ -236,21 +236,21 @@ def _is_nominal(params_b: float, model: ModelSpec) -> bool:
     return any(abs(params_b - size) <= 0.01 * size for size in sizes)
 
 
-def _stated_memory(reader: Reader) -> tuple[float | None, float | None]:
+def _stated_memory(reader: FactReader) -> tuple[float | None, float | None]:
     stated = reader.number("required_vram_gb")
     if stated:
         return stated, None
     return reader.number("vram_band_low_gb"), reader.number("vram_band_high_gb")
 
 
-def _frames(reader: Reader, family: Family, model: ModelSpec | None) -> int:
+def _frames(reader: FactReader, family: Family, model: ModelSpec | None) -> int:
     stated, native = reader.whole("frames"), model.frames if model else None
     if native and not reader.known("frames"):
         return reader.assume("frames", native, "the clip that the model was made for")
     return max(1, stated or (49 if family == "diffusion_video" else 1))
 
 
-def _image_px(reader: Reader, family: Family, model: ModelSpec | None) -> int:
+def _image_px(reader: FactReader, family: Family, model: ModelSpec | None) -> int:
     stated = reader.whole("image_px")
     native = model.resolution_px if model else None
     if stated and (native is None or reader.known("image_px")):

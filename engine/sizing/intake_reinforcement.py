@@ -6,15 +6,17 @@ from typing import Any
 
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.constants_of_training import Framework, Rollout
+from whichgpu.engine.sizing.fact_reader import FactReader
 from whichgpu.engine.sizing.job import Kind
-from whichgpu.engine.sizing.reading import Reader
 
 
 #: The methods that sample answers of their own.
 ONLINE = frozenset({"ppo", "grpo"})
 
 
-def reinforcement_of(reader: Reader, kind: Kind, defaults: Framework | None, params_b: float | None) -> dict[str, Any]:
+def reinforcement_of(
+    reader: FactReader, kind: Kind, defaults: Framework | None, params_b: float | None
+) -> dict[str, Any]:
     """The fields of a job that reinforcement learning reads."""
     stated = reader.number("resident_params_b")
     method = reader.text("rl_method")
@@ -31,7 +33,7 @@ def reinforcement_of(reader: Reader, kind: Kind, defaults: Framework | None, par
     return fields | (_rollout(reader, usual) if method in ONLINE else {})
 
 
-def _frozen(reader: Reader, kind: Kind, method: str | None, usual: Rollout, actor: float) -> float:
+def _frozen(reader: FactReader, kind: Kind, method: str | None, usual: Rollout, actor: float) -> float:
     """Billions of parameters of reference and reward model, where they are not stated."""
     # Adapters that are switched off leave the reference.
     reference = actor if (usual.reference or method != "grpo") and kind not in {"lora", "qlora"} else 0.0
@@ -42,7 +44,7 @@ def _frozen(reader: Reader, kind: Kind, method: str | None, usual: Rollout, acto
     return reader.assume("resident_params_b", reference + reward, because)
 
 
-def _rollout(reader: Reader, usual: Rollout) -> dict[str, Any]:
+def _rollout(reader: FactReader, usual: Rollout) -> dict[str, Any]:
     placement = reader.text("rollout_placement")
     if placement is None:
         placement = reader.assume("rollout_placement", "same_gpus" if usual.here else "other_gpus", usual.source)

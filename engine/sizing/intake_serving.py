@@ -8,8 +8,8 @@ from typing import Any
 from whichgpu.engine.catalogue import Family, ModelSpec
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.constants_of_training import Framework
+from whichgpu.engine.sizing.fact_reader import FactReader
 from whichgpu.engine.sizing.job import Kind
-from whichgpu.engine.sizing.reading import Reader
 from whichgpu.engine.sizing.recognisers import FASTER_WHISPER, WHISPER
 from whichgpu.engine.sizing.versions import older
 
@@ -23,7 +23,7 @@ _STEPS = 12
 _NARROW = 1.1
 
 
-def serving_of(reader: Reader, kind: Kind, family: Family, model: ModelSpec | None) -> dict[str, Any]:
+def serving_of(reader: FactReader, kind: Kind, family: Family, model: ModelSpec | None) -> dict[str, Any]:
     """The fields of a job that serving reads; training takes their defaults."""
     context, asked, output, concurrency, engine = _lengths(reader, kind, family, model)
     precision = _weight_precision(reader, kind, model)
@@ -54,7 +54,7 @@ def serving_of(reader: Reader, kind: Kind, family: Family, model: ModelSpec | No
     }
 
 
-def _why_wide(reader: Reader, defaults: Framework | None) -> str | None:
+def _why_wide(reader: FactReader, defaults: Framework | None) -> str | None:
     """Why a base of adapters lies in 32 bits where it is not stated in what; None where it does not."""
     if not reader.known("compute_precision"):
         return defaults.source if defaults and defaults.loads_32bit else None
@@ -62,7 +62,7 @@ def _why_wide(reader: Reader, defaults: Framework | None) -> str | None:
     return "arithmetic in 32 bits without autocast needs a base in 32 bits" if wide else None
 
 
-def _weight_precision(reader: Reader, kind: Kind, model: ModelSpec | None) -> str:
+def _weight_precision(reader: FactReader, kind: Kind, model: ModelSpec | None) -> str:
     stated = reader.text("weight_precision")
     formats = sizing_constants().weights
     if stated not in formats:
@@ -91,12 +91,12 @@ def _weight_precision(reader: Reader, kind: Kind, model: ModelSpec | None) -> st
     )
 
 
-def _kv_precision(reader: Reader) -> str:
+def _kv_precision(reader: FactReader) -> str:
     stated = reader.text("kv_cache_precision")
     return stated if stated in sizing_constants().kv_cache else "fp16"
 
 
-def _lengths(reader: Reader, kind: Kind, family: Family, model: ModelSpec | None) -> tuple[int, int, int, int, str]:
+def _lengths(reader: FactReader, kind: Kind, family: Family, model: ModelSpec | None) -> tuple[int, int, int, int, str]:
     """Context, input, output, concurrency, engine."""
     given_in, given_out = reader.whole("input_tokens"), reader.whole("output_tokens")
     context = reader.whole("context_tokens")
@@ -132,7 +132,7 @@ def _to_a_step(tokens: int) -> int:
     return round(2.0 ** (round(_STEPS * math.log2(tokens)) / _STEPS)) if tokens > 0 else tokens
 
 
-def _engine(reader: Reader, kind: Kind, family: Family, model: ModelSpec | None) -> str:
+def _engine(reader: FactReader, kind: Kind, family: Family, model: ModelSpec | None) -> str:
     stated = reader.text("serving_engine")
     if stated in sizing_constants().engines or (family == "speech" and stated in {WHISPER, FASTER_WHISPER}):
         return stated
@@ -151,7 +151,7 @@ def _engine(reader: Reader, kind: Kind, family: Family, model: ModelSpec | None)
     return reader.assume("serving_engine", "vllm", "the most used open serving engine")
 
 
-def _engine_of_networks(reader: Reader, family: Family, model: ModelSpec | None) -> str:
+def _engine_of_networks(reader: FactReader, family: Family, model: ModelSpec | None) -> str:
     """What serves no language model, where it is not stated."""
     if family != "speech":
         return "diffusers" if family.startswith("diffusion") else "transformers"
@@ -163,7 +163,9 @@ def _engine_of_networks(reader: Reader, family: Family, model: ModelSpec | None)
     return reader.assume("serving_engine", "transformers", "it runs recognisers that write no text token by token")
 
 
-def _expert_precision(reader: Reader, kind: Kind, model: ModelSpec | None, precision: str, engine: str) -> str | None:
+def _expert_precision(
+    reader: FactReader, kind: Kind, model: ModelSpec | None, precision: str, engine: str
+) -> str | None:
     """As stated or published; 16 bits where a quantiser of linear layers leaves a table of experts; None: as the rest.
 
     They are one from a release of transformers on, of some models in every release; a framework that trains through it
@@ -188,7 +190,7 @@ def _expert_precision(reader: Reader, kind: Kind, model: ModelSpec | None, preci
     return reader.assume("expert_precision", "bf16", fused.source) if skipped else None
 
 
-def _draft_acceptance(reader: Reader) -> float:
+def _draft_acceptance(reader: FactReader) -> float:
     """How likely a drafted token is accepted; the usual chance where drafts are stated without one."""
     stated = reader.number("draft_acceptance_pct")
     if stated is None:
@@ -196,7 +198,7 @@ def _draft_acceptance(reader: Reader) -> float:
     return stated / 100.0
 
 
-def _lookup_width(reader: Reader) -> int:
+def _lookup_width(reader: FactReader) -> int:
     """Numbers of a looked-up vector; the usual ones where look-ups are stated without them."""
     if not reader.whole("embedding_lookups"):
         return 0

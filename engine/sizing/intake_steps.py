@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from whichgpu.engine.catalogue import Family
 from whichgpu.engine.core import Banded
+from whichgpu.engine.sizing.fact_reader import TRANSFORMERS, FactReader
 from whichgpu.engine.sizing.intake_reinforcement import ONLINE
 from whichgpu.engine.sizing.job import Kind
-from whichgpu.engine.sizing.reading import TRANSFORMERS, Reader
 from whichgpu.engine.sizing.speed_constants import speed_constants
 
 
@@ -22,7 +22,7 @@ class StepSamples(NamedTuple):
     assumed: bool = False
 
 
-def step_samples(reader: Reader, kind: Kind, family: Family, seq: int) -> StepSamples:
+def step_samples(reader: FactReader, kind: Kind, family: Family, seq: int) -> StepSamples:
     """As stated; else what the stated batches per GPU make, but no less than is usual where they leave something open.
 
     Args:
@@ -45,7 +45,7 @@ def step_samples(reader: Reader, kind: Kind, family: Family, seq: int) -> StepSa
     return StepSamples(reader.assume("global_batch_size", max(stated_samples, usual), because), True)
 
 
-def _ranks(reader: Reader) -> int | None:
+def _ranks(reader: FactReader) -> int | None:
     """GPUs that work on samples of their own, as stated; None where it is not known."""
     stated, count = reader.whole("data_parallel"), reader.whole("num_gpus")
     if stated or not count:

@@ -9,11 +9,11 @@ from whichgpu.engine.core import Value
 from whichgpu.engine.sizing.composed import composed_network
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.constants_of_training import Framework
+from whichgpu.engine.sizing.fact_reader import TRANSFORMERS, FactReader
 from whichgpu.engine.sizing.intake_losses import chunk_counts, chunked_loss, compiled_loss, release_open
 from whichgpu.engine.sizing.intake_reinforcement import reinforcement_of
 from whichgpu.engine.sizing.intake_steps import step_samples
 from whichgpu.engine.sizing.job import Kind
-from whichgpu.engine.sizing.reading import TRANSFORMERS, Reader
 from whichgpu.engine.sizing.versions import older
 
 
@@ -35,7 +35,7 @@ def all_linear() -> tuple[str, ...]:
 
 
 def training_of(
-    reader: Reader, kind: Kind, family: Family, params_b: float | None, model: ModelSpec | None
+    reader: FactReader, kind: Kind, family: Family, params_b: float | None, model: ModelSpec | None
 ) -> dict[str, Any]:
     """The fields of a job that training reads; serving takes their defaults."""
     framework = reader.text("training_framework")
@@ -98,7 +98,7 @@ def training_of(
     }
 
 
-def _fused_attention(reader: Reader, defaults: Framework | None) -> bool:
+def _fused_attention(reader: FactReader, defaults: Framework | None) -> bool:
     """As stated; else by the framework, or by the age of PyTorch, if that is known."""
     if reader.known("flash_attention"):
         return reader.flag("flash_attention") is not False
@@ -112,12 +112,12 @@ def _fused_attention(reader: Reader, defaults: Framework | None) -> bool:
     return True
 
 
-def _sequence_parallel(reader: Reader, defaults: Framework | None) -> bool | None:
+def _sequence_parallel(reader: FactReader, defaults: Framework | None) -> bool | None:
     stated = reader.flag("sequence_parallel")
     return defaults.sequence_parallel if stated is None and defaults is not None else stated
 
 
-def _activation_offload(reader: Reader, kind: Kind, checkpointing: str, defaults: Framework | None) -> bool:
+def _activation_offload(reader: FactReader, kind: Kind, checkpointing: str, defaults: Framework | None) -> bool:
     stated = reader.flag("activation_offload")
     if stated is not None or kind == "inference":
         return bool(stated)
@@ -125,13 +125,13 @@ def _activation_offload(reader: Reader, kind: Kind, checkpointing: str, defaults
     return defaults is not None and defaults.offloads_checkpoints and checkpointing == "full"
 
 
-def _varying_lengths(reader: Reader, defaults: Framework | None) -> bool:
+def _varying_lengths(reader: FactReader, defaults: Framework | None) -> bool:
     packed = reader.flag("packing")
     return not packed if packed is not None else defaults is not None and defaults.varying_lengths
 
 
 def _lengths(
-    reader: Reader, kind: Kind, family: Family, params_b: float | None, defaults: Framework | None
+    reader: FactReader, kind: Kind, family: Family, params_b: float | None, defaults: Framework | None
 ) -> tuple[int, int, str]:
     """Sequence length, micro-batch, checkpointing."""
     if kind == "inference":
@@ -163,7 +163,7 @@ def _lengths(
     return seq, batch, stated
 
 
-def _usual_checkpointing(reader: Reader, kind: Kind, family: Family, defaults: Framework | None) -> str | None:
+def _usual_checkpointing(reader: FactReader, kind: Kind, family: Family, defaults: Framework | None) -> str | None:
     """What the framework does by default: preparing a quantised base turns recomputation on, adapters alone do not."""
     if defaults is None:
         return None
@@ -173,7 +173,7 @@ def _usual_checkpointing(reader: Reader, kind: Kind, family: Family, defaults: F
     return defaults.checkpointing
 
 
-def _recipe(reader: Reader, kind: Kind, defaults: Framework | None) -> str:
+def _recipe(reader: FactReader, kind: Kind, defaults: Framework | None) -> str:
     """Mixed, pure 16-bit or 32-bit."""
     if kind == "inference":
         return "mixed"
@@ -201,7 +201,7 @@ def _recipe(reader: Reader, kind: Kind, defaults: Framework | None) -> str:
     return "mixed"
 
 
-def _loss_autocasts(reader: Reader, recipe: str, defaults: Framework | None) -> bool:
+def _loss_autocasts(reader: FactReader, recipe: str, defaults: Framework | None) -> bool:
     """Whether the loss is computed under autocast.
 
     DeepSpeed casts the model instead (accelerate/accelerator.py has no ``native_amp`` under it); frameworks whose
@@ -213,7 +213,7 @@ def _loss_autocasts(reader: Reader, recipe: str, defaults: Framework | None) -> 
     return not by_deepspeed and not (recipe == "fp32" or (recipe == "pure" and pure))
 
 
-def _optimizer(reader: Reader, kind: Kind, model: ModelSpec | None, defaults: Framework | None) -> str:
+def _optimizer(reader: FactReader, kind: Kind, model: ModelSpec | None, defaults: Framework | None) -> str:
     """As stated; else what is usual for the kind of network."""
     stated = reader.text("optimizer")
     if kind != "inference" and defaults and defaults.optimizer and not reader.known("optimizer"):
@@ -227,7 +227,7 @@ def _optimizer(reader: Reader, kind: Kind, model: ModelSpec | None, defaults: Fr
     return "adamw"
 
 
-def _step(reader: Reader, defaults: Framework | None) -> dict[str, bool]:
+def _step(reader: FactReader, defaults: Framework | None) -> dict[str, bool]:
     """Whether AdamW steps over all parameters at once: as stated, else as the framework and its releases have it."""
     stated = reader.text("optimizer_step")
     if stated is not None:
@@ -242,18 +242,18 @@ def _step(reader: Reader, defaults: Framework | None) -> dict[str, bool]:
     return {"steps_at_once": older(version, release.fused_since), "steps_open": version is None}
 
 
-def _narrow_adapters(reader: Reader) -> bool | None:
+def _narrow_adapters(reader: FactReader) -> bool | None:
     stated = reader.text("adapter_precision")
     return None if stated is None else stated in {"bf16", "fp16"}
 
 
-def _adapter_dropout(reader: Reader, defaults: Framework | None) -> bool:
+def _adapter_dropout(reader: FactReader, defaults: Framework | None) -> bool:
     """As stated; else what the framework does."""
     stated = reader.number("lora_dropout")
     return stated > 0.0 if stated is not None else defaults is not None and defaults.adapter_dropout
 
 
-def _lora_rank(reader: Reader, kind: Kind, family: Family, defaults: Framework | None) -> int:
+def _lora_rank(reader: FactReader, kind: Kind, family: Family, defaults: Framework | None) -> int:
     """As stated; else the framework's default, or what papers use; 0 without adapters."""
     rank = reader.whole("lora_rank")
     if rank and reader.known("lora_rank"):
@@ -267,7 +267,7 @@ def _lora_rank(reader: Reader, kind: Kind, family: Family, defaults: Framework |
     return reader.default("lora_rank", "qlora_rank" if kind == "qlora" else "lora_rank")
 
 
-def _lora_targets(reader: Reader, kind: Kind, family: Family, defaults: Framework | None) -> tuple[str, ...]:
+def _lora_targets(reader: FactReader, kind: Kind, family: Family, defaults: Framework | None) -> tuple[str, ...]:
     """Which matrices get an adapter; none without adapters."""
     if kind not in {"lora", "qlora"}:
         return ()
@@ -285,7 +285,7 @@ def _lora_targets(reader: Reader, kind: Kind, family: Family, defaults: Framewor
     return _TARGETS[reader.assume("lora_targets", "all-linear", "bounds the memory from above")]
 
 
-def _master_open(reader: Reader, kind: Kind, *, framework_known: bool) -> bool:
+def _master_open(reader: FactReader, kind: Kind, *, framework_known: bool) -> bool:
     """Sixteen bits may mean a 32-bit copy of the weights (autocast, DeepSpeed) or none, where no framework tells."""
     if kind not in {"full", "pretraining"} or framework_known or reader.known("weight_precision"):
         return False

@@ -43,7 +43,7 @@ def layer_bytes_per_token(job: Job, shape: Shape, tensor: Any) -> tuple[Any, Any
 
 
 def _of_a_prepared_base(job: Job, shape: Shape, tensor: Any) -> tuple[Any, Any, Any]:
-    """The same where matrices of bitsandbytes answer in 32 bits; a layer that is recomputed keeps all at work."""
+    """``layer_bytes_per_token`` over a prepared bitsandbytes base, whose products come out in 32 bits."""
     kept, working = wide_layer(job, shape, tensor)
     kept = kept + _routed(job, shape, learns=False)
     scores = 0.0 if job.flash_attention else score_bytes_per_token(job, shape, tensor)
@@ -231,7 +231,7 @@ def _feed_forward(job: Job, shape: Shape, *, learns: bool) -> float:
 
 
 def _routed(job: Job, shape: Shape, learns: bool) -> float:
-    """Bytes of a token's copies for its experts, and of what they answer before it is weighed."""
+    """Bytes of a token's copies for its experts, and of their outputs before they are weighed."""
     if not shape.moe:
         return 0.0
     share = shape.sparse_layers / max(1, shape.layers)

@@ -1,11 +1,11 @@
-"""A layer of a base of bitsandbytes that was prepared for training: what its matrices answer is in 32 bits.
+"""A layer of a base of bitsandbytes that was prepared for training: its matrix products come out in 32 bits.
 
 PEFT's ``prepare_model_for_kbit_training`` casts norms and embeddings to 32 bits, and a matrix of bitsandbytes computes
-in 16 bits but answers in the type of what it reads (``Linear4bit.forward``: ``out.to(inp_dtype)``). So the maps of the
+in 16 bits but returns the type of its input (``Linear4bit.forward``: ``out.to(inp_dtype)``). So the maps of the
 feed-forward part are in 32 bits, whether there is an autocast or not; attention's are in 16 where autocast narrows what
 the fused kernel reads. Counted for each operand and traced at six dimensions with adapters on two, four and seven
 matrices, with and without autocast and dropout: the sums are what is kept to 1 %, and a layer that is recomputed
-to 5 % (tests/engine/sizing/test_wide_layers.py).
+to 5 % (tests/engine/sizing/test_layers_wide.py).
 """
 
 from __future__ import annotations

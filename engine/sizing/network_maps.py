@@ -1,4 +1,4 @@
-"""Feature maps of networks of pictures and other networks: counted, traced, or estimated from their arithmetic."""
+"""Feature maps of image networks and other networks: counted, traced, or estimated from their arithmetic."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _traced_maps(job: Job, images: Ints, size: float) -> PartColumn | None:
 
 
 def attends(model: ModelSpec) -> bool:
-    """Whether a network of pictures is a vision transformer, by its name."""
+    """Whether an image network is a vision transformer, by its name."""
     return sizing_constants().vision.names.found("transformers", model.id) is not None
 
 

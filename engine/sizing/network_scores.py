@@ -1,4 +1,4 @@
-"""What networks of pictures hold beside their maps while they learn: scores of attention, and labels being matched."""
+"""What image networks hold beside their maps while they learn: scores of attention, and labels being matched."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _PLACES = 21.0 / 1024.0
 _HEAD = 64.0
 
 
-def beside_maps(job: Job, params_b: float, images: Ints) -> list[PartColumn]:
+def scores_and_matching(job: Job, params_b: float, images: Ints) -> list[PartColumn]:
     """All that a network holds beside its maps until the backward pass.
 
     Args:
@@ -76,7 +76,7 @@ def _scored_areas(job: Job, images: Ints) -> list[PartColumn]:
 
 
 def _plain_scores(job: Job, params_b: float, images: Ints) -> list[PartColumn]:
-    """Scores that a network of pictures keeps whose attention is not fused; of one layer where it is recomputed."""
+    """Scores that an image network keeps whose attention is not fused; of one layer where it is recomputed."""
     model = job.model
     if job.family != "vision" or model is None or not params_b:
         return []
@@ -113,7 +113,7 @@ def _segformer_scores(job: Job, model: ModelSpec) -> tuple[float, float] | None:
 
 
 def _swin_scores(job: Job, model: ModelSpec) -> tuple[float, float] | None:
-    """The same of a Swin transformer, whose places attend within windows."""
+    """Attention scores of a Swin transformer for one image, within windows: of all layers, and of the largest."""
     vision, pixels = sizing_constants().vision, job.pixels()
     swin = vision.names.found("swin", model.id)
     if swin is None:
@@ -125,7 +125,7 @@ def _swin_scores(job: Job, model: ModelSpec) -> tuple[float, float] | None:
 
 
 def _vit_scores(job: Job, params_b: float) -> tuple[float, float]:
-    """The same of a vision transformer, all of whose tokens attend to all."""
+    """Attention scores of a vision transformer for one image, all tokens to all: of all layers, and of the largest."""
     tokens, width, layers = tokens_and_width(job, params_b)
     largest = tokens**2 * width / _HEAD
     return largest * layers, largest

@@ -13,15 +13,15 @@ from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.rows import Floats
 from whichgpu.engine.sizing.speed_kernels import with_starts
 from whichgpu.engine.sizing.speed_links import Split
-from whichgpu.engine.sizing.training_exchange import Learning, between_exchanges, data_exchange_s, unhidden_s
+from whichgpu.engine.sizing.training_exchange import TrainedWeights, between_exchanges, data_exchange_s, unhidden_s
 
 
 #: Layers of a network of which no more is known than its size: those of ResNet-50.
 _LAYERS = 50.0
 
 
-def learning_of(job: Job, layers: float = _LAYERS, adapted: float = 0.0) -> Learning:
-    """The weights of a network that is no language model, by its size.
+def trained_weights_of(job: Job, layers: float = _LAYERS, adapted: float = 0.0) -> TrainedWeights:
+    """``TrainedWeights`` of a network that is no language model, from its parameter count.
 
     Args:
         job: what is trained.
@@ -32,7 +32,7 @@ def learning_of(job: Job, layers: float = _LAYERS, adapted: float = 0.0) -> Lear
     params = 1e9 * (job.params_b or 0.0)
     width = (params / (12.0 * layers)) ** 0.5
     changed = job.lora_rank * (adapted or 9.0 * layers) * 2.0 * width if job.peft else params
-    return Learning(params, changed, layers)
+    return TrainedWeights(params, changed, layers)
 
 
 def training_run(
@@ -40,7 +40,7 @@ def training_run(
     rate: Floats,
     flops: float,
     split: Split,
-    learning: Learning,
+    learning: TrainedWeights,
     pick: Pick,
     bus: Floats,
     starting: float = 0.0,

@@ -13,13 +13,13 @@ from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import Band, MemoryColumns, PartColumn, TermKind, total_gb
 from whichgpu.engine.sizing.network_maps import SHARE, feature_maps, training_activation
-from whichgpu.engine.sizing.network_scores import beside_maps
+from whichgpu.engine.sizing.network_scores import scores_and_matching
 from whichgpu.engine.sizing.rows import Floats, Ints, Rows, ceiling
 from whichgpu.engine.sizing.speech_memory import loads_in_32_bits, speech_cache
 from whichgpu.engine.sizing.states import shards
 from whichgpu.engine.sizing.training import Block, overlap_gradients, step_part, trained_states
 from whichgpu.engine.sizing.training_adapters import bytes_of_an_adapter
-from whichgpu.engine.sizing.training_band import finished
+from whichgpu.engine.sizing.training_band import with_runtime_and_band
 from whichgpu.engine.sizing.training_terms import ADAPTERS, ALLOCATOR, CONTEXT, FROZEN
 
 
@@ -98,7 +98,7 @@ def _training(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
         workspace, released = trained_states(job, block, rows, parts)
     activation = training_activation(job, params_b, rows.batch)
     parts.append(activation)
-    parts += beside_maps(job, params_b, rows.batch)
+    parts += scores_and_matching(job, params_b, rows.batch)
     parts.append(step_part(workspace, overlap_gradients(job, params, released, activation.gb, rows, parts)))
     band = band_formulas().training
     plain = replace(job, checkpointing="none")
@@ -110,4 +110,4 @@ def _training(job: Job, params_b: float, rows: Rows) -> MemoryColumns:
     soft = activation.gb
     less_gb = band.short_edge_low.value * soft if found is not None and found.dense and not job.image_short_px else 0.0
     open_gb = band.kept_high_of_framework.value * kept
-    return finished(job, parts, rows, known=known, soft=soft, open_gb=open_gb, less_gb=less_gb)
+    return with_runtime_and_band(job, parts, rows, known=known, soft=soft, open_gb=open_gb, less_gb=less_gb)

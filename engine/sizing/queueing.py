@@ -95,7 +95,7 @@ class _Work(NamedTuple):
         return self.queued + self.held_up
 
     def token_p95(self, others: Any) -> Any:
-        """Time per token of the unlucky: as many prompts come while one answers as an independent stream brings."""
+        """The 95th percentile of time per token: prompts arrive during an answer as an independent stream."""
         return self.token + self.each * (1.6 * np.sqrt(self.busy * self.at_once / np.maximum(1.0, others)))
 
 
@@ -243,7 +243,7 @@ def _open_times(replica: Replica, held: Any, burst: float) -> Times:
 
 
 def _with_wait(replica: Replica, times: Times, burst: float) -> Times:
-    """The same with the wait for a place, of those that find all taken."""
+    """These times with the wait of requests that find all places of a replica taken."""
     places = replica.places
     share = np.minimum(FULL, times.held / places)
     waiting = share ** (np.sqrt(2.0 * (places + 1.0)) - 1.0)

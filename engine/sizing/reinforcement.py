@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import PartColumn, total_gb
+from whichgpu.engine.sizing.rank_shares import cached_bytes_per_sequence
 from whichgpu.engine.sizing.rows import Rows
 from whichgpu.engine.sizing.serving_reserve import GIB, reserve_of
 from whichgpu.engine.sizing.shape import Shape
-from whichgpu.engine.sizing.sharing import cached_bytes_per_sequence
 from whichgpu.engine.sizing.states import gradients_stay, shards, state_bytes, weights_stay
 from whichgpu.engine.sizing.training_terms import (
     ACTIVATIONS,
@@ -35,7 +35,7 @@ _HALF = 2.0
 _BLOCK = 16
 
 
-class Engine(NamedTuple):
+class RolloutEngine(NamedTuple):
     """What a rollout engine takes of each GPU, in GB."""
 
     working: Any  # while it answers: weights, cache, what it keeps free, libraries and graphs
@@ -73,7 +73,7 @@ def critic_states(job: Job, rows: Rows) -> PartColumn:
     return PartColumn(CRITIC, job.critic_params_b * each, (job.critic_params_b, weights, gradients, states))
 
 
-def rollout_engine(job: Job, shape: Shape, rows: Rows) -> Engine:
+def rollout_engine(job: Job, shape: Shape, rows: Rows) -> RolloutEngine:
     """What the engine that answers prompts takes of the GPUs that also train.
 
     Where it shares the trained weights, as a model that generates itself does, only its cache comes on top; sharded
@@ -88,7 +88,7 @@ def rollout_engine(job: Job, shape: Shape, rows: Rows) -> Engine:
     cached = cached_bytes_per_sequence(shape, job.seq_len_tokens, element, tensor, _BLOCK)
     cache = job.concurrency * cached / 1e9
     stays = 0.0 if job.rollout_shares_weights else (reserve.outside_gib + reserve.graphs_gib) * GIB
-    return Engine(weights + cache + reserve.activation_gib * GIB + stays, stays + np.zeros(len(tensor)), tensor)
+    return RolloutEngine(weights + cache + reserve.activation_gib * GIB + stays, stays + np.zeros(len(tensor)), tensor)
 
 
 def _gpus_of_a_replica(shape: Shape) -> float:

@@ -1,4 +1,4 @@
-"""What reinforcement learning does between two updates: answers are written, and scored by every model beside it."""
+"""Time of reinforcement learning between two updates: generating answers, and scoring them by the other models."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.intake_reinforcement import ONLINE
 from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.rank_shares import cached_bytes_per_sequence
 from whichgpu.engine.sizing.rows import Ints, Rows
 from whichgpu.engine.sizing.shape import Shape
-from whichgpu.engine.sizing.sharing import cached_bytes_per_sequence
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_peaks import serving_precisions
 from whichgpu.engine.sizing.speed_rates import steps_of_engine
@@ -29,10 +29,10 @@ _WITH_CACHE = 1.25
 _LEARNS = 4.0
 
 
-def beside_update_s(
+def rollout_and_scoring_s(
     job: Job, shape: Shape, table: GpuTable, which: Ints, rows: Rows, samples: Any, forward_s: Any, pick: Pick
 ) -> Any:
-    """Seconds that a step of each plan takes beside the update; 0 where samples are given.
+    """Seconds per step that reinforcement learning spends outside the update; 0 where samples are given.
 
     Args:
         job: what is trained.
@@ -52,11 +52,11 @@ def beside_update_s(
     passes += (1.0 + _LEARNS) * job.critic_params_b * 1e9 / shape.params
     beside = passes * forward_s
     if online and job.rollout_here:
-        beside = beside + samples * answer_s(job, shape, table, which, rows, pick)
+        beside = beside + samples * generation_s(job, shape, table, which, rows, pick)
     return beside
 
 
-def answer_s(job: Job, shape: Shape, table: GpuTable, which: Ints, rows: Rows, pick: Pick) -> Any:
+def generation_s(job: Job, shape: Shape, table: GpuTable, which: Ints, rows: Rows, pick: Pick) -> Any:
     """Seconds in which all GPUs of each plan together write one answer, of as many as a step of the method samples.
 
     Prompts are arithmetic. Then each step of the decoder reads the weights once for all answers that a replica writes

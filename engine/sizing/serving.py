@@ -9,9 +9,16 @@ from msgspec.structs import replace
 
 from whichgpu.engine.sizing.band_formulas import band_formulas
 from whichgpu.engine.sizing.constants import EngineReserve, WeightFormat, sizing_constants
-from whichgpu.engine.sizing.encoders import passing_gb
+from whichgpu.engine.sizing.encoders import encoder_working_gb
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.model import Band, MemoryColumns, PartColumn, TermKind, total_gb
+from whichgpu.engine.sizing.rank_shares import (
+    cached_bytes_per_sequence,
+    expert_sharers,
+    fullest_stage,
+    routed_params,
+    stage_params,
+)
 from whichgpu.engine.sizing.rows import Rows, ceiling
 from whichgpu.engine.sizing.serving_plain import (
     cache_twice,
@@ -25,13 +32,6 @@ from whichgpu.engine.sizing.serving_plain import (
 )
 from whichgpu.engine.sizing.serving_reserve import GIB, kept_ends, kept_free_gb, reserve_of
 from whichgpu.engine.sizing.shape import Shape
-from whichgpu.engine.sizing.sharing import (
-    cached_bytes_per_sequence,
-    expert_sharers,
-    fullest_stage,
-    routed_params,
-    stage_params,
-)
 
 
 #: Formats that several quantisers write, some of them for embedding and head too.
@@ -156,7 +156,7 @@ def _prompts_gb(job: Job, shape: Shape, sequences: Any, rows: Rows) -> Any:
     found = found + sequences * scores_gb(job, shape) / tensor
     found = np.maximum(found, sequences * prompt_logits_gb(job, shape) / tensor)
     found = np.maximum(found, joined_matrices_gb(job, shape) / (tensor * rows.pipeline))
-    return np.maximum(found, passing_gb(job, shape, sequences) / tensor) if shape.encoders else found
+    return np.maximum(found, encoder_working_gb(job, shape, sequences) / tensor) if shape.encoders else found
 
 
 def _beams(job: Job) -> int:

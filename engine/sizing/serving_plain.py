@@ -49,19 +49,19 @@ def scores_gb(job: Job, shape: Shape) -> float:
 
 
 def prompt_logits_gb(job: Job, shape: Shape) -> float:
-    """What the head answers for every token of a prompt, in GB, by versions that answer them all."""
+    """Logits of every token of a prompt, in GB, for versions that compute them all."""
     return (
         _logits_gb(job, shape) if older(job.engine_version, sizing_constants().plain_code.whole_logits_before) else 0.0
     )
 
 
 def prompt_logits_left_open_gb(job: Job, shape: Shape) -> float:
-    """The same where its version is not stated, so that it may be one of those."""
+    """Logits of a whole prompt in GB where the version of transformers is not stated and may be one that keeps them."""
     return _logits_gb(job, shape) if job.engine_version is None else 0.0
 
 
 def _logits_gb(job: Job, shape: Shape) -> float:
-    """A head's answers to a whole prompt; models' own code and decoders beside encoders answer one token."""
+    """Logits of a whole prompt; models' own code and decoders beside encoders compute those of one token."""
     model = job.model
     elsewhere = model is not None and (model.concatenates_cache or model.kind == "encoder_decoder")
     if job.engine != "transformers" or job.family != "llm" or elsewhere:
@@ -78,7 +78,7 @@ def holds_two_caches(job: Job, shape: Shape) -> bool:
 def cache_twice(job: Job, shape: Shape) -> float:
     """Share of the cache that is there twice at the end of a step: all of it, or one layer's keys.
 
-    The prompt's own step has nothing to join: where answers are said to be of one token, the cache is there once.
+    The prompt's own step has nothing to join: where outputs are stated to be one token long, the cache is there once.
     """
     one_token = job.output_tokens <= 1 and "output_tokens" not in job.unstated
     if job.engine != "transformers" or one_token:

@@ -49,8 +49,8 @@ class Shape(Struct, frozen=True):
     fused_qkv: bool = False  # query, key and value are one matrix
     parallel_branches: bool = False  # attention and the feed-forward part read the same input
     partial_rotary: bool = False  # some numbers of a head are rotated, and joined with the others
-    capped_logits: bool = False  # through a hyperbolic tangent, whose answer stays until the backward pass
-    plain_loss: str | None = None  # whose class hands answers to the loss as they are: own, transformers
+    capped_logits: bool = False  # through a hyperbolic tangent, whose output stays until the backward pass
+    plain_loss: str | None = None  # whose class hands logits to the loss uncast: own, transformers
     drops_out: bool = False  # of scores, and of what each part of a layer adds, while it learns
     encoders: float = 0.0  # of pictures and sound beside the language model, with what leads into it
 

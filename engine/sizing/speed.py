@@ -21,6 +21,7 @@ from whichgpu.engine.sizing.serving_load import SustainedLoad, load_values, sust
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_encoders import encoder_values, pass_of
+from whichgpu.engine.sizing.speed_formula_texts import BANDED, SERVING_WORDS, SOURCE, UNITS, words_of
 from whichgpu.engine.sizing.speed_generators import generator_values
 from whichgpu.engine.sizing.speed_images import image_values
 from whichgpu.engine.sizing.speed_links import Split, link_speed, node_link_speed, split_of
@@ -28,7 +29,6 @@ from whichgpu.engine.sizing.speed_lookups import lookup_values
 from whichgpu.engine.sizing.speed_rates import Rates, beside, rates_of
 from whichgpu.engine.sizing.speed_serving import load_of, steps_of
 from whichgpu.engine.sizing.speed_speech import speech_values
-from whichgpu.engine.sizing.speed_words import BANDED, SERVING_WORDS, SOURCE, UNITS, words_of
 from whichgpu.engine.sizing.support import looks_up, speaks_of_speed, supported
 from whichgpu.engine.sizing.training_time import training_values, work_of
 

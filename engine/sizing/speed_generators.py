@@ -1,4 +1,4 @@
-"""Speed of generators of pictures and clips: the steps of a denoiser, and what lies beside them."""
+"""Speed of image and video generators: the steps of a denoiser, and encoding and decoding around them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from whichgpu.engine.sizing.generator_parts import traced_denoiser
 from whichgpu.engine.sizing.generator_sizes import fetched_gb
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.network_training import learning_of, training_run
+from whichgpu.engine.sizing.network_training import trained_weights_of, training_run
 from whichgpu.engine.sizing.rows import Ints, ceiling
-from whichgpu.engine.sizing.speed_coders import beside_steps
 from whichgpu.engine.sizing.speed_constants import speed_constants
+from whichgpu.engine.sizing.speed_encode_decode import encode_and_decode_s
 from whichgpu.engine.sizing.speed_kernels import starting_s
 from whichgpu.engine.sizing.speed_links import Split, all_reduce_s
 from whichgpu.engine.sizing.speed_peaks import NARROW, serving_precisions, training_precisions
@@ -28,7 +28,7 @@ _SIXTEEN_BITS = 2.0  # bytes
 def generator_values(
     job: Job, table: GpuTable, which: Ints, split: Split, demand: Demand, pick: Pick
 ) -> dict[str, Any]:
-    """Figures of a generator of pictures or clips over all GPUs of each row, by the steps of its denoiser.
+    """Figures of an image or video generator over all GPUs of each row, by the steps of its denoiser.
 
     Empty where the size is unknown, NaN where the GPU's rates are.
     """
@@ -42,7 +42,7 @@ def generator_values(
     if job.training:
         # A trainer has no guidance, and its text encoders and autoencoder have done their work beforehand.
         started = starting_s(job, denoiser.layers, denoiser.adapted if job.peft else 0.0, pick)
-        learning = learning_of(job, denoiser.layers, denoiser.adapted)._replace(params=denoiser.params)
+        learning = trained_weights_of(job, denoiser.layers, denoiser.adapted)._replace(params=denoiser.params)
         if not job.peft:
             learning = learning._replace(changed=denoiser.params)
         bus = table.host_bandwidth(pick)[which]
@@ -56,7 +56,7 @@ def generator_values(
     if demand.capacity and demand.rate is None:
         most = np.maximum(most, starting / computing)
     frames = job.frames if job.family == "diffusion_video" else 1
-    beside = beside_steps(job, table, which, passes, _pixels_of(job), frames, pick)
+    beside = encode_and_decode_s(job, table, which, passes, _pixels_of(job), frames, pick)
     fetching = fetched_gb(job) * 1e9 / table.host_bandwidth(pick)[which] if job.cpu_offload else 0.0
 
     def batch_s(batch: Any) -> Any:
@@ -74,7 +74,7 @@ def generator_values(
     return values
 
 
-class Denoiser(NamedTuple):
+class DenoiserWork(NamedTuple):
     """What one evaluation of a denoiser asks of any GPU."""
 
     products: float  # FLOPs with weights
@@ -86,7 +86,7 @@ class Denoiser(NamedTuple):
     exchanged: float  # bytes that tensor ranks sum twice a layer
 
 
-def _evaluation_s(job: Job, denoiser: Denoiser, table: GpuTable, pick: Pick) -> Any:
+def _evaluation_s(job: Job, denoiser: DenoiserWork, table: GpuTable, pick: Pick) -> Any:
     """Seconds of one evaluation on each GPU; NaN where a rate that it needs is unknown.
 
     Large products at the achievable rate, attention in 16 bits, and passes over memory between them.
@@ -103,7 +103,7 @@ def _evaluation_s(job: Job, denoiser: Denoiser, table: GpuTable, pick: Pick) -> 
     return denoiser.products / (peaks.flops * peaks.share) + scores + passing
 
 
-def _denoiser_of(job: Job) -> Denoiser | None:
+def _denoiser_of(job: Job) -> DenoiserWork | None:
     """One evaluation of the denoiser: published, scaled by the pixels, else 2 N for each token of the latent."""
     model, diffusion = job.model, speed_constants().diffusion
     parts = model.components_b if model else {}
@@ -140,7 +140,7 @@ def _denoiser_of(job: Job) -> Denoiser | None:
     # A block of a UNet attends to itself and to the prompt, with four matrices each.
     attentions = 2 if convolves else traced.attentions if traced is not None else 1
     adapted = 4.0 * attentions * layers
-    return Denoiser(products, attention, kept, layers, adapted, params, tokens * width * _SIXTEEN_BITS)
+    return DenoiserWork(products, attention, kept, layers, adapted, params, tokens * width * _SIXTEEN_BITS)
 
 
 def _pixels_of(job: Job) -> Any:

@@ -1,4 +1,4 @@
-"""Speed of networks of pictures and others that are no language models, by their multiply-adds."""
+"""Speed of image networks and others that are no language models, by their multiply-adds."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from whichgpu.engine.sizing.demand import Demand
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.network_maps import feature_maps, kept_for_gradients_gb
-from whichgpu.engine.sizing.network_training import learning_of, training_run
+from whichgpu.engine.sizing.network_training import trained_weights_of, training_run
 from whichgpu.engine.sizing.rows import Ints, Rows
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_links import Split
 from whichgpu.engine.sizing.speed_peaks import NARROW, serving_precisions, training_precisions
-from whichgpu.engine.sizing.speed_tokens import between_s, is_of_tokens
+from whichgpu.engine.sizing.speed_tokens import elementwise_s, is_of_tokens
 from whichgpu.engine.sizing.training_time import product_use
 
 
@@ -46,9 +46,9 @@ def image_values(
         starting *= 4.0 / 3.0 if job.checkpointing == "full" else 1.0
         passing = _kept_passing_s(job, table, which, rows, pick)
         bus = table.host_bandwidth(pick)[which]
-        values = training_run(job, rate, flops, split, learning_of(job), pick, bus, starting, passing)
+        values = training_run(job, rate, flops, split, trained_weights_of(job), pick, bus, starting, passing)
         return {"samples_per_s": values["samples_per_s"], "images_per_s": values["samples_per_s"], **values}
-    each = flops / rate + (between_s if is_of_tokens(job) else _passing_s)(job, table, pick)[which]
+    each = flops / rate + (elementwise_s if is_of_tokens(job) else _passing_s)(job, table, pick)[which]
     # Pictures pass one by one: those of a batch take as long together. Each goes to a replica that is free.
     outside = speed_constants().serving.batch_overhead_ms.at(TURNED[pick]) / 1e3
     server = BatchServer(lambda batch: batch * each, 1.0, outside, rows.count)

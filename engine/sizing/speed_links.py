@@ -19,7 +19,7 @@ class LinkSpeed(NamedTuple):
     latency_s: Any
 
     def take(self, which: Ints) -> LinkSpeed:
-        """Those of some GPUs, by their positions."""
+        """The links of some GPUs, by their positions."""
         return LinkSpeed(self.gbs[which], self.latency_s[which])
 
 

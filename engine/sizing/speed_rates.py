@@ -33,7 +33,7 @@ class Rates(NamedTuple):
     exchange_bytes: Any  # the same of the time that its bytes take
 
     def take(self, which: Ints) -> Rates:
-        """Those of some GPUs, by their positions."""
+        """The rates of some GPUs, by their positions in the table."""
         own = (self.bandwidth, self.weights, self.prefill, self.decode)
         bandwidth, weights, prefill, decode = (column[which] for column in own)
         return self._replace(bandwidth=bandwidth, weights=weights, prefill=prefill, decode=decode)

@@ -12,9 +12,9 @@ import numpy as np
 from whichgpu.engine.core import named
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
+from whichgpu.engine.sizing.rank_shares import cached_bytes_per_sequence, expert_sharers, routed_params
 from whichgpu.engine.sizing.rows import Rows
 from whichgpu.engine.sizing.shape import Shape
-from whichgpu.engine.sizing.sharing import cached_bytes_per_sequence, expert_sharers, routed_params
 from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_links import Split, all_reduce_s, choose
 from whichgpu.engine.sizing.speed_rates import Rates

@@ -12,7 +12,7 @@ from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.demand import Demand
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.network_training import learning_of, training_run
+from whichgpu.engine.sizing.network_training import trained_weights_of, training_run
 from whichgpu.engine.sizing.recognisers import FASTER_WHISPER, WHISPER, Recogniser, recogniser_of
 from whichgpu.engine.sizing.rows import Ints
 from whichgpu.engine.sizing.speed_constants import speed_constants
@@ -53,7 +53,7 @@ def speech_values(
     positions = speech.window_positions.value
     if job.training:
         flops = params * (positions + speech.window_tokens.value)
-        learning = learning_of(job, dimensions.encoder_layers + dimensions.decoder_layers)
+        learning = trained_weights_of(job, dimensions.encoder_layers + dimensions.decoder_layers)
         bus = table.host_bandwidth(pick)[which]
         return training_run(job, reached * speech.training_share.at(pick), flops, split, learning, pick, bus)
     window = _Window(job, dimensions, reached, table.bandwidth_in_reach(pick)[which], pick)

@@ -21,8 +21,8 @@ def is_of_tokens(job: Job) -> bool:
     return job.model is not None and sizing_constants().vision.names.found("of_one_width", job.model.id) is not None
 
 
-def between_s(job: Job, table: GpuTable, pick: Pick) -> Any:
-    """Seconds in which what lies between the products of one picture passes the memory of each GPU."""
+def elementwise_s(job: Job, table: GpuTable, pick: Pick) -> Any:
+    """Seconds per image of element-wise work between matrix products, which is bound by memory bandwidth."""
     tokens, width, layers = tokens_and_width(job, job.params_b) if job.params_b else (0.0, 0.0, 0.0)
     size = max(1.0, sizing_constants().weights[job.weight_precision].body) / 2.0
     return _BETWEEN * size * tokens * layers * width / table.bandwidth_in_reach(pick)

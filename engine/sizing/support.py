@@ -9,8 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from whichgpu.engine.catalogue import Gpu, JobSupport, Level, job_profile, tasks_file, weakest
+from whichgpu.engine.sizing.fact_reader import TRANSFORMERS
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.reading import TRANSFORMERS
 
 
 Group = Literal["memory", "rates", "times"]

@@ -8,19 +8,19 @@ import numpy as np
 from msgspec.structs import replace
 
 from whichgpu.engine.sizing.constants import sizing_constants
-from whichgpu.engine.sizing.encoders import kept_gb, learns_encoders
+from whichgpu.engine.sizing.data_parallel_buffers import cast_weights, replica_buckets
+from whichgpu.engine.sizing.encoders import encoder_kept_gb, learns_encoders
 from whichgpu.engine.sizing.experts import gathered_layer, layers_on_rank
 from whichgpu.engine.sizing.job import Job
-from whichgpu.engine.sizing.learning import activations_gb, forward_gb, in_pipeline, logits_gb, scored_gb
 from whichgpu.engine.sizing.model import MemoryColumns, PartColumn
+from whichgpu.engine.sizing.rank_shares import trained_stage
 from whichgpu.engine.sizing.reinforcement import beside_the_actor, rollout_part, rollout_spare
-from whichgpu.engine.sizing.replicas import cast_weights, replica_buckets
 from whichgpu.engine.sizing.rows import Rows
 from whichgpu.engine.sizing.shape import Shape
-from whichgpu.engine.sizing.sharing import trained_stage
 from whichgpu.engine.sizing.states import drops_gradients, gradients_stay, shards, state_bytes, weights_stay
+from whichgpu.engine.sizing.training_activations import activations_gb, forward_gb, in_pipeline, logits_gb, scored_gb
 from whichgpu.engine.sizing.training_adapters import append_adapters, append_frozen_base, bytes_of_an_adapter
-from whichgpu.engine.sizing.training_band import finished
+from whichgpu.engine.sizing.training_band import with_runtime_and_band
 from whichgpu.engine.sizing.training_terms import (
     ACTIVATIONS,
     FROZEN_ENCODERS,
@@ -32,7 +32,7 @@ from whichgpu.engine.sizing.training_terms import (
     STEP,
     WEIGHTS,
 )
-from whichgpu.engine.sizing.zero import beside_zero, gathered_bytes, in_third_stage, zero_parts
+from whichgpu.engine.sizing.zero import gathered_bytes, in_third_stage, zero_buffers, zero_parts
 
 
 class Block(NamedTuple):
@@ -85,7 +85,7 @@ def training_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
         learnt = trained if job.peft else shape.params
         parts.append(PartColumn(RELEASED, excess, (learnt / 1e9, each, shards(rows)[1])))
     parts.append(step_part(workspace, freed))
-    zero = beside_zero(job, rows, trained, shape.hidden)
+    zero = zero_buffers(job, rows, trained, shape.hidden)
     parts += zero_parts(zero, trained, rows, np.maximum(freed, workspace))
     # Of a step whose peak is the optimiser's, what is never there together does not matter.
     apart = np.maximum(freed, workspace) - np.maximum(freed - apart, workspace)
@@ -95,7 +95,9 @@ def training_memory(job: Job, shape: Shape, rows: Rows) -> MemoryColumns:
         spare = rollout_spare(job, shape, rows, parts)
     # No block that activations have left can hold the flat gradients, but all are given back where a card is full.
     held = np.minimum(freed, zero.flat)
-    return finished(job, parts, rows, known=shape.known, soft=soft, open_gb=held, less_gb=spare, apart=apart)
+    return with_runtime_and_band(
+        job, parts, rows, known=shape.known, soft=soft, open_gb=held, less_gb=spare, apart=apart
+    )
 
 
 def _looked_up(job: Job, shape: Shape, rows: Rows) -> Any:
@@ -125,7 +127,7 @@ def _passes(job: Job, shape: Shape, rows: Rows, parts: list[PartColumn]) -> tupl
     micro_batch, accumulation = in_pipeline(job, rows)
     tensor, pipeline = rows.tensor, rows.pipeline
     kept, one_layer = activations_gb(job, shape, tensor, pipeline, micro_batch, accumulation)
-    kept = kept + kept_gb(job, shape, micro_batch)
+    kept = kept + encoder_kept_gb(job, shape, micro_batch)
     # Logits arise on the last stage, where one micro-batch is in flight; the first stage holds them all.
     stages = np.minimum(pipeline, np.maximum(1, accumulation))
     over = np.maximum(0.0, logits_gb(job, shape, tensor, micro_batch) - kept * (1.0 - 1.0 / stages))

@@ -12,13 +12,13 @@ from whichgpu.engine.sizing.encoders import learns_encoders
 from whichgpu.engine.sizing.experts import expert_adapters, expert_spread, gathered_layer, layers_on_rank
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layers import wide_ends
-from whichgpu.engine.sizing.learning import adapter_params
 from whichgpu.engine.sizing.model import PartColumn
+from whichgpu.engine.sizing.rank_shares import trained_stage
 from whichgpu.engine.sizing.rows import Rows
 from whichgpu.engine.sizing.serving import layer_bytes
 from whichgpu.engine.sizing.shape import Shape
-from whichgpu.engine.sizing.sharing import trained_stage
 from whichgpu.engine.sizing.states import drops_gradients, shards, weights_stay
+from whichgpu.engine.sizing.training_activations import adapter_params
 from whichgpu.engine.sizing.training_terms import (
     ADAPTERS,
     AROUND_FROZEN,

@@ -13,12 +13,12 @@ from whichgpu.engine.sizing.communicators import collectives_gb, communicators, 
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layers import score_bytes_per_token
-from whichgpu.engine.sizing.learning import activations_gb, in_pipeline, logits_gb
 from whichgpu.engine.sizing.model import Band, MemoryColumns, PartColumn, total_gb
 from whichgpu.engine.sizing.rows import Rows
 from whichgpu.engine.sizing.serving_reserve import GIB
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.states import allocator_share, shards
+from whichgpu.engine.sizing.training_activations import activations_gb, in_pipeline, logits_gb
 from whichgpu.engine.sizing.training_terms import (
     ACTIVATIONS,
     ADAPTERS,
@@ -37,7 +37,7 @@ from whichgpu.engine.sizing.versions import older
 _SEGMENT_GB = 2.0 / 1024.0 * GIB
 
 
-def finished(
+def with_runtime_and_band(
     job: Job,
     parts: list[PartColumn],
     rows: Rows,
@@ -48,7 +48,7 @@ def finished(
     less_gb: Any = 0.0,
     apart: Any = 0.0,
 ) -> MemoryColumns:
-    """Add what the runtime takes, and the band.
+    """Append the summands of the runtime (allocator, context, collectives) and make the columns with their band.
 
     ``soft`` is the part that depends on the framework's defaults, ``open_gb`` what may come on top,
     ``less_gb`` what may be missing, ``apart`` what is held but never in use together, in GB.

@@ -14,8 +14,8 @@ from whichgpu.engine.sizing.speed_constants import speed_constants
 from whichgpu.engine.sizing.speed_links import Split, all_reduce_s
 
 
-class Learning(NamedTuple):
-    """The weights of what is trained."""
+class TrainedWeights(NamedTuple):
+    """Parameter counts of the network that is trained: all, those that change, and its layers."""
 
     params: float
     changed: float  # of them, or of adapters beside them: what has a gradient
@@ -39,7 +39,7 @@ def between_exchanges(job: Job, rows: Rows, ranks: Any, accumulation_stated: Any
     return np.maximum(accumulation_stated, np.rint(usual_samples / (rows.batch * ranks)))
 
 
-def data_exchange_s(job: Job, learning: Learning, split: Split, accumulation: Any) -> Any:
+def data_exchange_s(job: Job, learning: TrainedWeights, split: Split, accumulation: Any) -> Any:
     """Gradients once a step, divided ones (ZeRO-2) each micro-batch; with sharded weights, those too, twice each."""
     rows, speed = split.rows, split.over_all
     ranks = rows.tensor * rows.pipeline

@@ -14,8 +14,7 @@ from whichgpu.engine.sizing.gpu_table import GpuTable, Peaks
 from whichgpu.engine.sizing.host_traffic import offloaded_s
 from whichgpu.engine.sizing.job import Job
 from whichgpu.engine.sizing.layers import layer_bytes_per_token
-from whichgpu.engine.sizing.learning import bytes_of_a_logit
-from whichgpu.engine.sizing.rollout_time import beside_update_s
+from whichgpu.engine.sizing.rollout_time import rollout_and_scoring_s
 from whichgpu.engine.sizing.rows import Floats, Ints, Rows
 from whichgpu.engine.sizing.shape import Shape
 from whichgpu.engine.sizing.speed_constants import speed_constants
@@ -23,7 +22,8 @@ from whichgpu.engine.sizing.speed_kernels import starting_s, with_starts
 from whichgpu.engine.sizing.speed_links import Split, all_reduce_s
 from whichgpu.engine.sizing.speed_peaks import training_precisions
 from whichgpu.engine.sizing.states import splits_models
-from whichgpu.engine.sizing.training_exchange import Learning, between_exchanges, data_exchange_s, unhidden_s
+from whichgpu.engine.sizing.training_activations import bytes_of_a_logit
+from whichgpu.engine.sizing.training_exchange import TrainedWeights, between_exchanges, data_exchange_s, unhidden_s
 
 
 #: Micro-batches of a step for each stage of a pipeline, where they are not stated: fewer leave it waiting.
@@ -75,7 +75,7 @@ def training_values(
     accumulation = between_exchanges(job, rows, ranks, accumulation_stated, _usual_sequences(job, pick))
     bubble = 1.0 + (rows.pipeline - 1) / (accumulation * _interleaved(job, shape, rows))
     step = micro * accumulation * bubble
-    learning = Learning(shape.params, _trained_params(job, shape), shape.layers)
+    learning = TrainedWeights(shape.params, _trained_params(job, shape), shape.layers)
     step = step + unhidden_s(step, data_exchange_s(job, learning, split, accumulation), split, pick)
     if job.cpu_offload:
         step = step + offloaded_s(job, learning, split, accumulation, step, table.host_bandwidth(pick)[which], pick)
@@ -85,7 +85,7 @@ def training_values(
     step = step * accumulation_stated / accumulation
     batch = rows.batch * accumulation_stated * ranks
     forward_s = micro * accumulation_stated * bubble / (_passes(job) + _recomputed(job))
-    step = step + beside_update_s(job, shape, table, which, rows, batch, forward_s, pick)
+    step = step + rollout_and_scoring_s(job, shape, table, which, rows, batch, forward_s, pick)
     tokens_per_s = batch * job.seq_len_tokens * job.context_parallel / step
     values = {
         "tokens_per_s": tokens_per_s,

@@ -21,8 +21,8 @@ _NOTHING: Any = 0.0
 _STEPPED = {"foreach": 4.0, "one-by-one": 8.0}
 
 
-class Beside(NamedTuple):
-    """Buckets of gradients on their way, the flat gradients of a step, and a copy of 32-bit weights, in GB."""
+class ZeroBuffers(NamedTuple):
+    """Gradient buckets in flight, the flat gradients of a step, and a copy of 32-bit weights, in GB per rank."""
 
     buckets: Any = _NOTHING
     flat: Any = _NOTHING
@@ -58,7 +58,7 @@ def _third_stage(job: Job) -> ThirdStage:
     return training.zero.third_stage["auto" if defaults is None else defaults.third_stage]
 
 
-def beside_zero(job: Job, rows: Rows, trained: Any, hidden: float) -> Beside:
+def zero_buffers(job: Job, rows: Rows, trained: Any, hidden: float) -> ZeroBuffers:
     """What ZeRO takes beside the states of so many ``trained`` parameters on a rank.
 
     A step casts the rank's gradients into one flat tensor: in the first two stages all of them at once, in the third
@@ -73,7 +73,7 @@ def beside_zero(job: Job, rows: Rows, trained: Any, hidden: float) -> Beside:
     if flat:
         staged = staged | rows.sharded("fsdp")
     if megatron or accumulates_wide(job) or not np.any(staged):
-        return Beside()
+        return ZeroBuffers()
     zero = sizing_constants().training.zero
     element = 4.0 if job.recipe == "fp32" else 2.0
     whole = trained / rows.data
@@ -93,10 +93,10 @@ def beside_zero(job: Job, rows: Rows, trained: Any, hidden: float) -> Beside:
     copy = whole * (4.0 if job.recipe == "fp32" else 0.0)
     stepped = 0.0 if job.cpu_offload else 1.0
     found = (bucket * element, group * each * stepped, copy * stepped)
-    return Beside(*(np.where(staged, value / 1e9, 0.0) for value in found))
+    return ZeroBuffers(*(np.where(staged, value / 1e9, 0.0) for value in found))
 
 
-def zero_parts(beside: Beside, trained: Any, rows: Rows, freed: Any) -> list[PartColumn]:
+def zero_parts(beside: ZeroBuffers, trained: Any, rows: Rows, freed: Any) -> list[PartColumn]:
     """The summands of what ZeRO takes: buckets, and what a step takes beyond what is ``freed`` by then, in GB."""
     parts: list[PartColumn] = []
     if np.any(beside.buckets) or np.any(beside.flat):

@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from whichgpu.engine.advisor.advisor import Advisor, Decision, load_advisor
+from whichgpu.engine.advisor.advisor import Advisor, load_advisor
+from whichgpu.engine.advisor.decision import Decision
 from whichgpu.engine.core.canonical import canonical_json
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.core.folders import locate

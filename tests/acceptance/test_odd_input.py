@@ -12,8 +12,9 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from whichgpu.engine.advisor.advisor import Advisor, Decision
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.answer.schema import schema_of
+from whichgpu.engine.advisor.decision import Decision
 from whichgpu.engine.core.errors import InputError
 from whichgpu.engine.rules.facts.model import FactDef
 

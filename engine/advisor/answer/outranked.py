@@ -57,7 +57,7 @@ def outranked(outcome: Outcome, shown: Sequence[Judged]) -> list[plan_types.Outr
 
 
 def passed_over(outcome: Outcome, shown: Sequence[Judged], knowledge: Knowledge) -> list[part_types.Rejection]:
-    """Those plans, and counts and GPUs that were not planned, as rejections without a rule, each with its reason."""
+    """Plans that are not shown, and counts that were not planned, as rejections without a rule, each with a reason."""
     found: dict[tuple[str, str], part_types.Rejection] = {}
     for entry in _rest(outcome, shown):
         _add(found, entry.ranked.plan.gpu, [entry.ranked.plan.count], _reason(entry, outcome))

@@ -46,7 +46,7 @@ def owned_dict(use: OwnedUse, workload: Facts, vocabulary: Vocabulary) -> part_t
 
 
 def compact_owned(use: OwnedUse) -> compact_types.CompactOwned:
-    """The same in a few figures of three digits, of what holds the job as it is."""
+    """``owned_dict`` for a compact line: id, price and relative speed, for a plan that needs no change."""
     entry: compact_types.CompactOwned = {"id": use.plan.id, "usd_per_hour": _short(use.plan.cost.usd_per_hour)}
     if use.rejection is None:
         entry["speed_ratio"] = _short(use.speed_ratio)

@@ -245,7 +245,7 @@ class AnswerParts:
         return verdicts(self.outcome, self._rules) if self._traced else []
 
     def rules_named(self, names: Collection[str]) -> list[trace_types.RuleVerdict]:
-        """The same of some rules, and of all rows of some tables."""
+        """``rules`` for some ids alone: rules, or all rows of tables."""
         return verdicts(
             self.outcome, {name: rule for name, rule in self._rules.items() if name in names or rule.table in names}
         )

@@ -220,7 +220,7 @@ def known_facts(advisor: Advisor, workload: Mapping[str, Any]) -> dict[str, Any]
 
 
 def with_fired(outcome: Outcome) -> Answer:
-    """The same with every rule that fired, which takes a look at every plan."""
+    """``summary_of`` with every rule that fired on any plan, which looks at all plans."""
     return replace(summary_of(outcome), fired=frozenset(fired_rules(outcome)))
 
 

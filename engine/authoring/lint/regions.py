@@ -83,7 +83,7 @@ class Regions:
         self._true: dict[int, tuple[Expr, Formula]] = {}
 
     def derived(self) -> Regions:
-        """The same regions where what rules derive is not stated, unless it is asked for."""
+        """These regions where facts that rules derive are not stated, except those that people are asked for."""
         other = copy(self)
         other._derived_may_be_stated = False
         other._where, other._fires, other._inlined, other._open = {}, {}, {}, set()

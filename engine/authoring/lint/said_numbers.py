@@ -78,5 +78,5 @@ def numbers_anywhere(text: str) -> frozenset[float]:
 
 
 def all_numbers(texts: Iterable[str]) -> frozenset[float]:
-    """The same of several texts."""
+    """The numbers that several texts state."""
     return frozenset().union(*map(numbers_anywhere, texts))

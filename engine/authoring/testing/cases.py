@@ -54,7 +54,7 @@ class TestCases:
         return self._compiled[rule.id]
 
     def cheapest_first(self, rule: Rule) -> tuple[Compiled, ...]:
-        """The same, those that read nothing of a plan or an answer first: it has to be made for the others."""
+        """A rule's conditions, compiled; those that read no plan or answer come first, as they cost least to judge."""
         if rule.id not in self._cheapest:
             pairs = zip(rule.when, self.conditions(rule), strict=True)
             costs = [(any(name.startswith(_COSTLY) for name in facts_read(c.expr)), test) for c, test in pairs]

@@ -44,9 +44,9 @@ def _feed_forward(width: int, inner: int | None = None) -> int:
     return _linear(width, inner) + _linear(inner, width)
 
 
-def _two_streams(width: int, *, modulated: int = 6) -> int:
+def _two_streams(width: int) -> int:
     """A block of pictures and text side by side: modulation, attention and feed-forward part of each."""
-    return 2 * (_linear(width, modulated * width) + 4 * _linear(width, width) + _feed_forward(width))
+    return 2 * (_linear(width, 6 * width) + 4 * _linear(width, width) + _feed_forward(width))
 
 
 def _flux(reader: ConfigReader) -> int:

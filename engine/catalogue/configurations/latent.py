@@ -1,4 +1,4 @@
-"""The space that a generator of pictures or clips works in, from the configurations of its autoencoder and denoiser."""
+"""The space that an image or video generator works in, from the configurations of its autoencoder and denoiser."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ PAIRS: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
 
 
 def pair_spec(reader: ConfigReader, identity: str) -> ModelSpec:
-    """Encoders of pictures and of texts that meet in one space. Source: Radford et al. 2021; Zhai et al. 2023."""
+    """Image and text encoders that meet in one space. Source: Radford et al. 2021; Zhai et al. 2023."""
     kind = reader.word("model_type")
     texts, pictures = (
         ConfigReader({**defaults, **reader.nested(key).content}, reader.name, reader.text, reader.problems)

@@ -1,4 +1,4 @@
-"""Parameters of what leads from an encoder of pictures into a language model: projectors, resamplers, generators.
+"""Parameters of what leads from an image encoder into a language model: projectors, resamplers, generators.
 
 Every formula is the shapes of the matrices as the classes of transformers, or a model's own code, make them; biases and
 norms of less than a thousandth of a layer are left out.
@@ -51,7 +51,7 @@ def _joined_places(outer: ConfigReader, tower: ConfigReader, width: int, hidden:
     """Places joined by convolutions, or made from tokens as well as read; None for plain projectors.
 
     CogVLM and GLM-4V join four places, then pass a gated part. GOT-OCR has the neck of SAM and two more halvings. Janus
-    has an autoencoder of pictures with a head and an aligner of its own.
+    has an image autoencoder with a head and an aligner of its own.
     """
     if outer.nested("vq_config").content:
         return _projector(outer, tower, tower.maybe("projection_dim") or width, hidden) + _generator(outer, hidden)

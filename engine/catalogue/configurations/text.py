@@ -49,7 +49,7 @@ def text_spec(reader: ConfigReader, identity: str, outer: ConfigReader) -> Model
     Args:
         reader: of the language part.
         identity: the id that the model gets.
-        outer: of the whole configuration; where that has encoders of pictures or sound, the model is multimodal and
+        outer: of the whole configuration; where that has encoders of images or sound, the model is multimodal and
             their parameters are part of its size.
     """
     towers = has_towers(outer)

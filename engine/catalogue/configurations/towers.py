@@ -1,4 +1,4 @@
-"""Parameters of encoders of pictures beside a language model, and of what leads from them into it.
+"""Parameters of image encoders beside a language model, and of what leads from them into it.
 
 Every formula is the shapes of the matrices as the classes of transformers, or a model's own code, make them; biases and
 norms of less than a thousandth of a layer are left out.
@@ -23,13 +23,13 @@ _TOWER_KEYS = ("mm_vision_tower", "vision_tower", "mm_tower")
 
 
 def has_towers(reader: ConfigReader) -> bool:
-    """Whether a configuration describes or names encoders of pictures or sound."""
+    """Whether a configuration describes or names encoders of images or sound."""
     described = ("vision_config", "visual", "img_processor", "vision_tower_config", "projector_config", *SOUND_KEYS)
     return any(reader.nested(key).content for key in described) or _tower_named(reader) is not None
 
 
 def tower_parameters(reader: ConfigReader, hidden: int) -> int:
-    """Encoders of pictures and sound beside a language model of this width, with what leads into it; 0 for none."""
+    """Encoders of images and sound beside a language model of this width, with what leads into it; 0 for none."""
     total = _named(reader, hidden)
     for key, read in (("vision_config", _vision), ("visual", _vision), ("vision_tower_config", _vision)):
         if reader.nested(key).content:

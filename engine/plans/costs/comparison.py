@@ -27,6 +27,11 @@ ComparisonSays = Literal["rent", "own", "even", "unknown"]
 _PEAKS = "burst_or_datacenter_need"
 #: Later than this the two are not drawn to where they meet.
 _DRAWN_MONTHS = 120.0
+#: Of 365 days.
+HOURS_PER_YEAR = 8760
+#: Points of a drawn course, and months beyond which a crossing is not looked for.
+_COURSE_STEPS = 24
+_LONGEST_MONTHS = 240.0
 
 
 class CostComparison(Struct, frozen=True):
@@ -95,12 +100,12 @@ class CostComparison(Struct, frozen=True):
         """Owning over every hour of the horizon, busy or not; of hardware that is there, over a busy hour."""
         if self.owned:
             return self.owning.busy_energy_usd_h * self.count
-        return None if self.own_usd is None else self.own_usd / (self.years * 8760)
+        return None if self.own_usd is None else self.own_usd / (self.years * HOURS_PER_YEAR)
 
     @property
     def busy_share(self) -> float | None:
         """The share of the horizon's hours in which the hardware works; None where it is not known."""
-        return self.usage.hours_per_year / 8760 if self.usage else None
+        return self.usage.hours_per_year / HOURS_PER_YEAR if self.usage else None
 
     @property
     def own_usd_per_busy_hour(self) -> float | None:
@@ -149,24 +154,24 @@ class CostComparison(Struct, frozen=True):
             found.append("rent_quote_usd_h")
         return (*found, "buy_quote_usd") if self.owning.purchase is None else tuple(found)
 
-    def course(self, steps: int = 24) -> tuple[tuple[float, float, float], ...]:
+    def course(self) -> tuple[tuple[float, float, float], ...]:
         """Months, renting and owning until then: over the horizon, and on to where the two meet; empty without sums."""
         horizon, meet = self.years * 12, self.crossing_months()
         last = max(horizon, meet * 1.2) if meet is not None and meet <= _DRAWN_MONTHS else horizon
         found = []
-        for months in sorted({horizon, *(last * step / steps for step in range(steps + 1))}):
+        for months in sorted({horizon, *(last * step / _COURSE_STEPS for step in range(_COURSE_STEPS + 1))}):
             rent, own = self.rent_after(months / 12), self.own_after(months / 12)
             if rent is None or own is None:
                 return ()
             found.append((months, rent, own))
         return tuple(found)
 
-    def crossing_months(self, longest: float = 240.0) -> float | None:
+    def crossing_months(self) -> float | None:
         """Months after which owning has cost less than renting, 0 where it does from the start; None for never."""
         steps = 240
         earlier = 0.0
         for step in range(1, steps + 1):
-            months = longest * (step / steps) ** 2
+            months = _LONGEST_MONTHS * (step / steps) ** 2
             if self._owning_costs_less(months):
                 return 0.0 if step == 1 else self._crossing(earlier, months)
             earlier = months

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from whichgpu.engine.plans.costs.comparison import ComparisonSays, CostComparison, Side, growth_factor
+from whichgpu.engine.plans.costs.comparison import HOURS_PER_YEAR, ComparisonSays, CostComparison, Side, growth_factor
 
 
 _LONGEST_YEARS = 20.0
-_HOURS_PER_YEAR = 8760
 
 
 class Flip(Struct, frozen=True):
@@ -99,13 +98,13 @@ def _use_flip(comparison: CostComparison, ratio: float, verdict: Side) -> list[F
     if gain <= 0:
         return []
     needed = owning.total(comparison.years, 0.0) / (gain * months) / comparison.count * 12
-    if needed > _HOURS_PER_YEAR:
+    if needed > HOURS_PER_YEAR:
         return []
     if usage is None:
-        return [Flip("utilization_pct", None, 100 * needed / _HOURS_PER_YEAR, verdict)]
+        return [Flip("utilization_pct", None, 100 * needed / HOURS_PER_YEAR, verdict)]
     now = usage.hours_per_year
     if {"utilization_pct", "always_on"} & usage.inputs.keys():
-        return [Flip("utilization_pct", 100 * now / _HOURS_PER_YEAR, 100 * needed / _HOURS_PER_YEAR, verdict)]
+        return [Flip("utilization_pct", 100 * now / HOURS_PER_YEAR, 100 * needed / HOURS_PER_YEAR, verdict)]
     return [Flip("gpu_hours_per_year", now * comparison.count, needed * comparison.count, verdict)]
 
 

@@ -16,7 +16,7 @@ from whichgpu.engine.plans.costs.constants import EconomicsConstants
 from whichgpu.engine.plans.costs.model import Commitment, Quote, Rental
 from whichgpu.engine.plans.costs.rental_table import RentalTable
 from whichgpu.engine.plans.costs.rental_wishes import Wishes, offers_allowed
-from whichgpu.engine.plans.costs.shapes import COMMITMENTS, Need, Shape, Terms, offer_rank, shapes_of
+from whichgpu.engine.plans.costs.shapes import COMMITMENTS, MachineShape, Need, Terms, offer_rank, shapes_of
 from whichgpu.engine.sizing import Bools, Ints
 
 
@@ -26,7 +26,7 @@ _KEPT = 8
 #: GPU, count, how many together, whether linked, whether they may be taken away.
 _Asked = tuple[str, int, int, bool, bool]
 #: A shape that covers the plan, and its quote.
-_Found = tuple[Shape, Quote]
+_Found = tuple[MachineShape, Quote]
 #: Classes of provider, the preferred first; those of one tier compete.
 Tiers = tuple[tuple[str, ...], ...]
 
@@ -48,7 +48,7 @@ class OfferIndex:
         self._by_gpu: dict[str, list[Offer]] = {}
         for offer in self.offers:
             self._by_gpu.setdefault(offer.gpu, []).append(offer)
-        self._shapes: dict[tuple[str, Terms], tuple[Shape, ...]] = {}
+        self._shapes: dict[tuple[str, Terms], tuple[MachineShape, ...]] = {}
         self._numbers: dict[_Asked, int] = {}
         self.rentals = RentalTable()
         self._narrowed: dict[tuple[tuple[str, ...], tuple[str, ...], bool], OfferIndex] = {}
@@ -103,7 +103,7 @@ class OfferIndex:
             number = self._numbers[asked] = self._numbers[same]
         return number
 
-    def shapes(self, gpu: Gpu, terms: Terms) -> tuple[Shape, ...]:
+    def shapes(self, gpu: Gpu, terms: Terms) -> tuple[MachineShape, ...]:
         """The shapes that a GPU is rented in on such terms; an offer of its family covers every form of it."""
         key = (gpu.id, terms)
         if key not in self._shapes:
@@ -227,7 +227,7 @@ def _market(found: Sequence[_Found], tiers: Tiers, constants: EconomicsConstants
     return market if (price, market[0].usd_per_hour) <= (other, every[0].usd_per_hour) else every
 
 
-def _covering(shapes: Iterable[Shape], need: Need, idle_share_below: float = 1.0) -> list[_Found]:
+def _covering(shapes: Iterable[MachineShape], need: Need, idle_share_below: float = 1.0) -> list[_Found]:
     found = [(shape, quote) for shape in shapes if (quote := shape.quote(need))]
     return [each for each in found if each[1].idle_share < idle_share_below]
 

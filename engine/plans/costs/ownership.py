@@ -106,7 +106,7 @@ class Ownership(OwningRates[float], frozen=True):
     rates: dict[str, Constant]
 
     def not_sold(self) -> Ownership:
-        """The same where no such hardware is sold."""
+        """These rates without a purchase price, for hardware that cannot be bought."""
         return replace(self, purchase=None, price_usd=0.0)
 
 
@@ -154,7 +154,7 @@ def ownership_of(
     sources = {
         "usd_per_kwh": kwh_price(facts, desk=desk, constants=constants),
         "pue": pue(facts, desk=desk, constants=constants),
-        "depreciation_years": _stated_or(facts, "depreciation_years", constants),
+        "depreciation_years": _depreciation_years(facts, constants),
         **{name: constants[name] for name in _ASSUMED},
     }
     return Ownership(**asdict(found), count=count, purchase=purchase, power_w=known_power, rates=sources)
@@ -206,13 +206,16 @@ def owning_rates(
         maintenance_share_year=choose(desk, 0.0, constants["maintenance_share_per_year"].at(pick)),
         capital_share_year=constants["capital_cost_share_per_year"].at(pick),
         # What makes owning cheap is a long life and a good price at its end.
-        depreciation_years=_stated_or(facts, "depreciation_years", constants).at(TURNED[pick]),
+        depreciation_years=_depreciation_years(facts, constants).at(TURNED[pick]),
         residual_share=constants["residual_share"].at(TURNED[pick]),
     )
 
 
 def _by_place(desk: Any, of_desks: Callable[[], Any], of_racks: Callable[[], Any]) -> Any:
-    """What holds where the hardware stands. What no one needs is not looked up: who watches takes it for an input."""
+    """The value for the place of the hardware, desk or rack.
+
+    A value that no row needs is not computed, so that a traced run does not record it as an input.
+    """
     if not isinstance(desk, np.ndarray):
         return of_desks() if desk else of_racks()
     if np.all(desk):
@@ -220,9 +223,10 @@ def _by_place(desk: Any, of_desks: Callable[[], Any], of_racks: Callable[[], Any
     return choose(desk, of_desks(), of_racks()) if np.any(desk) else of_racks()
 
 
-def _stated_or(facts: Facts, name: str, constants: EconomicsConstants) -> Constant:
-    own = number(facts, name)
-    return stated(name, own) if own else constants[name]
+def _depreciation_years(facts: Facts, constants: EconomicsConstants) -> Constant:
+    """Years over which hardware loses its value: as stated, else as sources have it."""
+    years = number(facts, "depreciation_years")
+    return stated("depreciation_years", years) if years else constants["depreciation_years"]
 
 
 def _staff_month(facts: Facts, count: Any, constants: EconomicsConstants, pick: Pick) -> Any:

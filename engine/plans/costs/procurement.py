@@ -41,7 +41,7 @@ def procurement_figures(
 
 
 def figures_of_comparison(comparison: CostComparison) -> dict[str, Figure]:
-    """The same figures of one comparison, each as wide as its value."""
+    """``procurement_figures`` of one comparison, without bands: low and high are the value."""
     figures: dict[str, Figure] = {}
     for name, (unit, formula, compute) in _FIGURES.items():
         value = compute(comparison)
@@ -62,7 +62,7 @@ def procurement_facts(figures: dict[str, Figure]) -> dict[str, Value]:
 
 
 def facts_of_comparison(comparison: CostComparison) -> dict[str, Value]:
-    """The same facts of one comparison, without the bands and sources of the figures."""
+    """``procurement_facts`` of one comparison: values alone, without bands and sources."""
     found = {name: (unit, compute(comparison)) for name, (unit, _, compute) in _FIGURES.items()}
     return {name: value > 0 if unit == YES_NO else value for name, (unit, value) in found.items() if value is not None}
 

@@ -26,7 +26,7 @@ class Need(Struct, frozen=True):
     linked: bool  # all of them work as one, over several machines where one does not hold them
 
 
-class Shape(Struct, frozen=True):
+class MachineShape(Struct, frozen=True):
     """One size of machine of a provider at its lowest price, with all that decides whether it covers a plan."""
 
     offer: Offer
@@ -81,7 +81,7 @@ class Shape(Struct, frozen=True):
         return self.offer.quota_gpus is None or gpus <= self.offer.quota_gpus
 
 
-def shapes_of(offers: Iterable[Offer], terms: Terms, constants: EconomicsConstants) -> tuple[Shape, ...]:
+def shapes_of(offers: Iterable[Offer], terms: Terms, constants: EconomicsConstants) -> tuple[MachineShape, ...]:
     """The shapes that these offers come to on such terms: of each kind of a provider's machines only the cheapest."""
     special = constants.lesser_shapes.instances.keys() | constants.per_gpu_list_price.instances
     lowest: dict[tuple[object, ...], tuple[float, Offer]] = {}
@@ -106,9 +106,9 @@ def price_on(offer: Offer, terms: Terms) -> float | None:
     return offer.one_year_usd_per_hour if terms == 12 else offer.three_years_usd_per_hour
 
 
-def _shape(offer: Offer, price: float, constants: EconomicsConstants) -> Shape:
+def _shape(offer: Offer, price: float, constants: EconomicsConstants) -> MachineShape:
     lesser, listed = constants.lesser_shapes.instances, constants.per_gpu_list_price
-    return Shape(
+    return MachineShape(
         offer=offer,
         usd_per_hour=price,
         provider=provider_id(offer.provider, constants),

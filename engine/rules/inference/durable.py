@@ -47,7 +47,7 @@ class Seen(Struct, frozen=True):
         return self.evaluation.own_facts(self.rows) if self.facts is None else self.facts
 
     def take(self, places: Sequence[int]) -> Seen:
-        """Those in some places."""
+        """The rows at some positions."""
         facts = None if self.facts is None else [self.facts[place] for place in places]
         return Seen(self.evaluation, self.rows[list(places)], facts)
 

@@ -121,7 +121,7 @@ def is_local(fact: str) -> bool:
 
 
 def to_nnf(expr: Expr) -> Expr:
-    """The same condition with ``not`` only before bare facts and ``has``.
+    """An equivalent condition in which ``not`` stands only before bare facts and ``has``.
 
     Equal in all three values: a comparison and its opposite are unknown together.
     """

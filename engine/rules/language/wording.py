@@ -25,6 +25,9 @@ from whichgpu.engine.rules.language.tree import (
 
 
 _AFTER_HEAD = re.compile(r" (?:of|per|to|from|for|in|at|on|over|against) ")
+#: Labels that are clauses, such as ``how often jobs run``; neither these nor labels with an article are given one.
+_CLAUSES = ("how ", "what ", "where ")
+_NO_ARTICLE = ("the ", "a ", "an ", *_CLAUSES)
 _RELATIONS = {"==": "", "!=": " not", "<": " less than", "<=": " at most", ">": " more than", ">=": " at least"}
 _CHOICES = {(True, False): " one of", (True, True): " none of", (False, True): " not", (False, False): ""}
 _OPERATIONS = {"+": "plus", "-": "minus", "*": "times", "/": "divided by"}
@@ -56,7 +59,12 @@ class _Writer:
             case Has():
                 return self._has(expr)
             case Known(FactRef(name), negated):
-                return f"{self._the(name)} {self._be(name)} {'unknown' if negated else 'known'}{self._case(name)}"
+                unknown = self.facts is not None and self.facts.get(name) is None
+                case = "" if negated and unknown else self._case(name)
+                known = "unknown" if negated else "known"
+                if self._is_bool(name):
+                    return f"{self._label(name)}: {known}{case}"
+                return f"{self._the(name)} {self._be(name)} {known}{case}"
             case And(operands):
                 return " and ".join(self._inner(part, within=And) for part in operands)
             case Or(operands):
@@ -169,10 +177,11 @@ class _Writer:
         label = self._label(name)
         fact = self.vocabulary.fact(name)
         named = fact is not None and bool(fact.label)
-        return f"the {label}" if named and not label.startswith(("the ", "a ", "an ")) else label
+        return f"the {label}" if named and not label.startswith(_NO_ARTICLE) else label
 
     def _be(self, name: str) -> str:
-        return "are" if _is_plural(self._label(name)) else "is"
+        label = self._label(name)
+        return "are" if _is_plural(label) and not label.startswith(_CLAUSES) else "is"
 
 
 def _is_plural(label: str) -> bool:

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import whichgpu
-from whichgpu.engine.advisor.advisor import Advisor, Decision, load_advisor, shipped_advisor
+from whichgpu.engine.advisor.advisor import Advisor, load_advisor, shipped_advisor
+from whichgpu.engine.advisor.decision import Decision
 from whichgpu.engine.core.errors import InputError, KnowledgeError, RulebookError
 from whichgpu.engine.core.version import VERSION
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from whichgpu.engine.advisor.advisor import Advisor, Decision
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.candidates import named_gpus
+from whichgpu.engine.advisor.decision import Decision
 
 
 Decide = Callable[..., Decision]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from whichgpu.engine.advisor.advisor import Decision
+from whichgpu.engine.advisor.decision import Decision
 from whichgpu.engine.core.errors import InputError
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from whichgpu.engine.advisor.advisor import Advisor, Decision
+from whichgpu.engine.advisor.advisor import Advisor
+from whichgpu.engine.advisor.decision import Decision
 from whichgpu.engine.advisor.margins import MARGINS, with_margin
 from whichgpu.engine.plans import Plan
 

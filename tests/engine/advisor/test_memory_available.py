@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from whichgpu.engine.advisor.advisor import Advisor, Decision
+from whichgpu.engine.advisor.advisor import Advisor
+from whichgpu.engine.advisor.decision import Decision
 from whichgpu.engine.advisor.lookups import memory_available
 from whichgpu.engine.core.values import Value
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from whichgpu.engine.advisor.advisor import Advisor, Decision
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.answer.owned import owned_sentence
+from whichgpu.engine.advisor.decision import Decision
 from whichgpu.engine.advisor.owned_use import OwnedUse
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from whichgpu.engine.advisor.advisor import Advisor, Decision
+from whichgpu.engine.advisor.advisor import Advisor
+from whichgpu.engine.advisor.decision import Decision
 from whichgpu.engine.advisor.options import relaxable_facts
 from whichgpu.engine.core.values import Value
 from whichgpu.engine.rules.facts import FactDef, Vocabulary

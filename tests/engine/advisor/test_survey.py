@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from whichgpu.engine.advisor.advisor import Advisor, Decision
+from whichgpu.engine.advisor.advisor import Advisor
+from whichgpu.engine.advisor.decision import Decision
 from whichgpu.engine.advisor.measures import MeasureColumns, Measures, compared_by, is_job, length_known, measures_of
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.advisor.survey import Spread, beside_others, spread, survey_candidates

@@ -9,7 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from whichgpu.engine.advisor import tradeoffs
-from whichgpu.engine.advisor.advisor import Advisor, Decision
+from whichgpu.engine.advisor.advisor import Advisor
+from whichgpu.engine.advisor.decision import Decision
 from whichgpu.engine.advisor.margins import MARGINS
 from whichgpu.engine.advisor.options import Option, options_of
 from whichgpu.engine.advisor.tradeoffs import TradeOff, trade_offs

@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.core.values import Facts
 from whichgpu.engine.plans.constants import plan_constants
-from whichgpu.engine.plans.layouts import divisors, layouts, manner_of
+from whichgpu.engine.plans.layouts import divisors, layouts, split_options_of
 from whichgpu.engine.plans.topology import FabricTable, fabric_of, ladder
 from whichgpu.engine.sizing.intake import job_from_facts
 from whichgpu.engine.sizing.job import Job
@@ -26,7 +26,7 @@ def tensor_most(gpu: str, count: int) -> int:
 
 
 def laid_out(job: Job, gpu: str, count: int) -> list[Layout]:
-    return list(layouts(manner_of(job), count, tensor_most(gpu, count)))
+    return list(layouts(split_options_of(job), count, tensor_most(gpu, count)))
 
 
 def rounded_up(count: int, machine: int, most: int, together: int = 1) -> int | None:

@@ -6,8 +6,8 @@ import pytest
 
 from whichgpu.engine.catalogue.model import Gpu, ModelSpec
 from whichgpu.engine.sizing import Layout, MemoryEstimate, estimate_memory, job_from_facts
-from whichgpu.engine.sizing.learning import adapter_params
 from whichgpu.engine.sizing.shape import shape_of
+from whichgpu.engine.sizing.training_activations import adapter_params
 
 
 LLAMA_7B = ModelSpec(

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from whichgpu.engine.catalogue.model import Gpu, ModelSpec, Moe
-from whichgpu.engine.plans.needs import Needs
+from whichgpu.engine.plans.needs import MemoryNeeds
 from whichgpu.engine.sizing import Layout, estimate_memory, job_from_facts
 from whichgpu.engine.sizing.gpu_table import GpuTable
 from whichgpu.engine.sizing.memory import granted_of
@@ -206,8 +206,8 @@ def test_graphs_of_an_unnamed_vllm_may_end_at_8192_tokens():
 
 def test_a_plan_keeps_to_the_share_that_size_judges_by():
     card = GpuTable((CARD,))
-    needs = Needs(job_from_facts({"task": "inference", "serving_engine": "vllm"}, LLAMA_8B), card)
-    free = Needs(job_from_facts({"task": "inference"}, LLAMA_8B), card)
+    needs = MemoryNeeds(job_from_facts({"task": "inference", "serving_engine": "vllm"}, LLAMA_8B), card)
+    free = MemoryNeeds(job_from_facts({"task": "inference"}, LLAMA_8B), card)
     stated, open_ = needs.limits_gb(card)[0], free.limits_gb(card)[0]
     assert open_ == 85.0
     assert stated == pytest.approx(1.05 * (0.92 * 85.0 + reserve_of("vllm", None).graphs_gib * GIB))

@@ -7,7 +7,7 @@ import pytest
 from whichgpu.engine.catalogue import load_knowledge
 from whichgpu.engine.core import locate
 from whichgpu.engine.sizing import job_from_facts
-from whichgpu.engine.sizing.learning import bytes_of_a_logit
+from whichgpu.engine.sizing.training_activations import bytes_of_a_logit
 
 
 KNOWLEDGE = load_knowledge(locate("knowledge"))

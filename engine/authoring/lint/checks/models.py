@@ -84,7 +84,7 @@ def kind_of_a_sibling(context: LintContext) -> Iterator[Finding]:
                 break
         else:
             if model.kind == "llm" and "vision_and_projector" in model.components_b:
-                message = f"{model.id} is llm, and has an encoder of pictures or sound"
+                message = f"{model.id} is llm, and has an encoder of images or sound"
                 yield _about("kind-of-a-sibling", "error", model, message, "make it multimodal")
 
 

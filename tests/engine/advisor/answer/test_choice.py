@@ -7,8 +7,9 @@ from typing import Any, get_args
 
 import pytest
 
-from whichgpu.engine.advisor.advisor import Advisor, Decision
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.answer.choice import below_answer, chosen_over, preference_cost
+from whichgpu.engine.advisor.decision import Decision
 from whichgpu.engine.advisor.losses import LossKind, first_by_evidence
 
 

@@ -10,8 +10,9 @@ import pytest
 from jsonschema_rs import Draft202012Validator
 from msgspec.structs import replace
 
-from whichgpu.engine.advisor.advisor import Decision, shipped_advisor
+from whichgpu.engine.advisor.advisor import shipped_advisor
 from whichgpu.engine.advisor.answer.schema import schema_of
+from whichgpu.engine.advisor.decision import Decision
 from whichgpu.engine.rules import probing
 
 

@@ -9,9 +9,10 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from whichgpu.engine.advisor.advisor import Advisor, Decision
+from whichgpu.engine.advisor.advisor import Advisor
 from whichgpu.engine.advisor.answer.formats import BULKY_KEYS
 from whichgpu.engine.advisor.answer.schema import schema_of
+from whichgpu.engine.advisor.decision import Decision
 from whichgpu.engine.core.canonical import canonical_json, json_value
 from whichgpu.engine.rules import evaluate, parse_condition
 

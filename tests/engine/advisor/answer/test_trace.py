@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from whichgpu.engine.advisor.advisor import Advisor, Decision
+from whichgpu.engine.advisor.advisor import Advisor
+from whichgpu.engine.advisor.decision import Decision
 from whichgpu.engine.advisor.stages import prepare
 from whichgpu.engine.catalogue import gpu_facts, sources_of_fact
 from whichgpu.engine.core.calculators import registered

@@ -1,4 +1,4 @@
-"""Networks of pictures by their configuration alone, beside what is published and what was traced of them."""
+"""Image networks by their configuration alone, beside what is published and what was traced of them."""
 
 from __future__ import annotations
 

@@ -22,6 +22,7 @@ DEFINITIONS: dict[str, dict[str, object]] = {
     },
     "next_task": {"type": "enum", "choices": ("inference", "none"), "label": "next task"},
     "mode": {"type": "enum", "choices": ("training", "idle", "unknown")},
+    "cadence": {"type": "enum", "choices": ("daily", "weekly"), "label": "how often jobs run"},
     "node_link": {"type": "enum", "choices": ("infiniband", "ethernet")},
     "count_a": {"type": "int", "min": 1, "max": 1000, "label": "number of GPUs", "aliases": ("gpu_total",)},
     "batch": {"type": "int", "unit": "samples", "min": 1},

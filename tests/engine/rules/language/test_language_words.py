@@ -67,7 +67,9 @@ FACTS: dict[str, Value] = {
         ("not (regions has eu)", "the list of regions does not include eu", None),
         ("sizes has 8", "sizes include 8", None),
         ("task is known", "the task is known", "the task is known (it is serve)"),
-        ("tokens_b is unknown", "the training tokens are unknown", "the training tokens are unknown (unknown)"),
+        ("cadence == daily", "how often jobs run is daily", "how often jobs run is daily (unknown)"),
+        ("cadence is unknown", "how often jobs run is unknown", "how often jobs run is unknown"),
+        ("tokens_b is unknown", "the training tokens are unknown", "the training tokens are unknown"),
         ("need_gb > have_gb", "the memory needed is more than have_gb", None),
         (
             "need_gb * 1.2 <= have_gb - 2 GB",

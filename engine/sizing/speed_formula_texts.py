@@ -1,4 +1,4 @@
-"""What the figures of speed are called in words: units, how each is computed, and which measured band it has."""
+"""Texts of the speed figures for answers and records: unit, formula in words, and measured band, by job kind."""
 
 from __future__ import annotations
 

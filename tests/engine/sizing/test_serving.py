@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from whichgpu.engine.catalogue.model import Gpu, Mla, ModelSpec, Moe
 from whichgpu.engine.sizing import Layout, MemoryEstimate, estimate_memory, job_from_facts
+from whichgpu.engine.sizing.rank_shares import fullest_stage, stage_params
 from whichgpu.engine.sizing.serving_reserve import reserve_of
 from whichgpu.engine.sizing.shape import shape_of
-from whichgpu.engine.sizing.sharing import fullest_stage, stage_params
 
 
 GIB = 1.073741824

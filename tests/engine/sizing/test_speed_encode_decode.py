@@ -13,8 +13,8 @@ from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.generator_parts import traced_denoiser
 from whichgpu.engine.sizing.generator_sizes import generator_of
 from whichgpu.engine.sizing.gpu_table import GpuTable
-from whichgpu.engine.sizing.speed_coders import beside_steps, decoder_of, decoding_s, encoding_s
 from whichgpu.engine.sizing.speed_constants import speed_constants
+from whichgpu.engine.sizing.speed_encode_decode import decoder_of, decoding_s, encode_and_decode_s, encoding_s
 
 
 KNOWLEDGE = load_knowledge(locate("knowledge"))
@@ -108,7 +108,7 @@ def test_a_denoiser_that_reads_prompts_itself_encodes_nothing():
 
 def test_what_stands_around_the_steps_is_both():
     batch = 4.0
-    both = beside_steps(job("flux.1-schnell"), H100, FIRST, 1.0, 1024.0**2, 1, "value")(batch)
+    both = encode_and_decode_s(job("flux.1-schnell"), H100, FIRST, 1.0, 1024.0**2, 1, "value")(batch)
     assert float(both[0]) == pytest.approx(batch * decoding("flux.1-schnell") + encoding("flux.1-schnell", batch))
 
 

@@ -1,4 +1,4 @@
-"""Reading facts for a job, and writing down what had to be assumed."""
+"""``FactReader``: typed access to workload facts for a ``Job``, which records every assumption that it makes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TRANSFORMERS: frozenset[str] = frozenset({"llm", "encoder"})
 
 
 @dataclass(slots=True)
-class Reader:
+class FactReader:
     """Reads facts, and writes down what had to be assumed."""
 
     facts: Facts

@@ -1,4 +1,4 @@
-"""What PyTorch keeps beside the states of a model that each GPU holds whole: gradients to send, weights cast."""
+"""Memory that plain data parallelism adds in PyTorch: gradient buckets of DDP, and weights cast by autocast."""
 
 from __future__ import annotations
 

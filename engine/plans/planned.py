@@ -1,4 +1,4 @@
-"""The configurations that are planned, as columns."""
+"""``PlannedRows``: GPU, layout, memory and speed of the configurations that become plans, as columns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from whichgpu.engine.plans.layouts import Layouts
 from whichgpu.engine.sizing import Bools, Floats, Ints, MemoryColumns
 
 
-class Found(NamedTuple):
+class PlannedRows(NamedTuple):
     """A row for each plan: by GPU as they were asked for, and for each by count. All columns have the same length."""
 
     gpu: Ints  # position in the table of GPUs that the sizes are computed over
@@ -31,12 +31,14 @@ class Found(NamedTuple):
         same: Bools = self.layouts.same(self.usual)
         return same
 
-    def only(self, row: int) -> Found:
+    def only(self, row: int) -> PlannedRows:
         """One configuration alone, without what it takes: its memory and speed are left out."""
         at = slice(row, row + 1)
         layouts, usual = (Layouts(*(column[at] for column in each)) for each in (self.layouts, self.usual))
         columns = (self.smallest[at], self.max_batch[at])
-        return Found(self.gpu[at], layouts, self.why[at], usual, self.timed[at], *columns, {}, None, self.fits[at])
+        return PlannedRows(
+            self.gpu[at], layouts, self.why[at], usual, self.timed[at], *columns, {}, None, self.fits[at]
+        )
 
     def by_gpu(self) -> Iterator[tuple[int, range]]:
         """Each GPU by its position, and its rows."""

@@ -81,7 +81,7 @@ def stage_params(shape: Shape, pipeline: Ints, *, fills_last: bool = False) -> t
 
 
 def trained_stage(job: Job, shape: Shape, pipeline: Ints) -> tuple[Any, Any]:
-    """The same while training, where the framework places the layers."""
+    """``stage_params`` of a training job, whose framework decides which layers the last stage gets."""
     defaults = sizing_constants().training.frameworks.get(job.framework or "")
     return stage_params(shape, pipeline, fills_last=defaults is not None and defaults.fills_last_stage)
 

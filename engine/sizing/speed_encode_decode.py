@@ -1,4 +1,4 @@
-"""What a picture or clip takes beside the steps of its denoiser: the prompt is encoded, the latent is decoded."""
+"""Time of an image or clip outside the denoising steps: encoding the prompt and decoding the latent."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class _Encoder(NamedTuple):
     starting: Any  # seconds in which its kernels start one by one
 
 
-def beside_steps(
+def encode_and_decode_s(
     job: Job, table: GpuTable, which: Ints, passes: Any, pixels: Any, frames: int, pick: Pick
 ) -> Callable[[Any], Any]:
     """Seconds in which a batch of so many pictures is encoded and decoded, a function for the rows.

@@ -18,29 +18,29 @@ _GPU_BITS = 20
 _MOST_KEPT = 20_000
 
 
-class Sped(NamedTuple):
+class SpeedRows(NamedTuple):
     """The speed of plans, a row for each."""
 
     max_batch: Floats  # the largest batch that fits; NaN where it is not known, or speed does not depend on it
     figures: dict[str, Floats]  # NaN where one is not known
 
-    def take(self, rows: Ints) -> Sped:
-        """That of some plans."""
-        return Sped(self.max_batch[rows], {name: column[rows] for name, column in self.figures.items()})
+    def take(self, rows: Ints) -> SpeedRows:
+        """The rows of some plans, by their positions or a mask."""
+        return SpeedRows(self.max_batch[rows], {name: column[rows] for name, column in self.figures.items()})
 
-    def followed_by(self, more: Sped) -> Sped:
-        """That of these plans and of others of the same job."""
+    def followed_by(self, more: SpeedRows) -> SpeedRows:
+        """These rows, followed by the rows of other plans of the same job."""
         names = dict.fromkeys((*self.figures, *more.figures))
         unknown = [np.full(len(each.max_batch), np.nan) for each in (self, more)]
         figures = {
             name: np.concatenate([self.figures.get(name, unknown[0]), more.figures.get(name, unknown[1])])
             for name in names
         }
-        return Sped(np.concatenate([self.max_batch, more.max_batch]), figures)
+        return SpeedRows(np.concatenate([self.max_batch, more.max_batch]), figures)
 
 
 #: Computes the speed of plans: the GPU of each, its layout, and the largest batch where it is known.
-Compute: TypeAlias = Callable[[Ints, Layouts, Floats | None], Sped]
+Compute: TypeAlias = Callable[[Ints, Layouts, Floats | None], SpeedRows]
 
 
 def _keys(which: Ints, layouts: Layouts) -> Ints:
@@ -49,16 +49,16 @@ def _keys(which: Ints, layouts: Layouts) -> Ints:
     return keys
 
 
-class KeptSpeed:
+class SpeedCache:
     """What ``compute`` gives for plans, which may not depend on the plans beside them."""
 
     def __init__(self, compute: Compute) -> None:
         self._compute = compute
         self._keys: Ints = np.zeros(0, np.int64)  # in ascending order
         self._rows: Ints = np.zeros(0, np.int64)  # of each key
-        self._sped: Sped | None = None
+        self._sped: SpeedRows | None = None
 
-    def of(self, which: Ints, layouts: Layouts, max_batch: Floats | None = None) -> Sped:
+    def of(self, which: Ints, layouts: Layouts, max_batch: Floats | None = None) -> SpeedRows:
         """The speed of plans.
 
         Args:

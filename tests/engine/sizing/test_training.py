@@ -9,8 +9,8 @@ from whichgpu.engine.catalogue.model import Gpu, ModelSpec, Moe
 from whichgpu.engine.sizing import Layout, MemoryEstimate, estimate_memory, job_from_facts
 from whichgpu.engine.sizing.constants import sizing_constants
 from whichgpu.engine.sizing.layers import layer_bytes_per_token
-from whichgpu.engine.sizing.learning import adapter_params
 from whichgpu.engine.sizing.shape import shape_of
+from whichgpu.engine.sizing.training_activations import adapter_params
 
 
 CARD = Gpu(id="a", family="a", series="a", name="A100", vendor="nvidia", architecture="ampere", usable_gb=84.6)

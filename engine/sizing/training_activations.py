@@ -1,4 +1,4 @@
-"""Activations and logits of one training step of a transformer."""
+"""Activations and logits of one training step of a transformer, in GB per GPU."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ def activations_gb(
 
 
 def forward_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:
-    """What the forward pass of a layer that is recomputed has left in blocks too small for whole answers, in GB.
+    """What the forward pass of a layer that is recomputed has left in blocks too small for all logits, in GB.
 
     Its input, its sum and what the feed-forward part reads, and the maps of that part: gate, product and what comes of
     both. The allocator gives a larger tensor no blocks that it would have to join (CUDACachingAllocator.cpp,
-    get_free_block), and answers over a vocabulary are larger than any of these.
+    get_free_block), and logits over a vocabulary are larger than any of these.
     """
     if job.checkpointing != "full" or job.chunked_loss:
         return 0.0
@@ -122,7 +122,7 @@ def logits_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:
     defaults = training.frameworks.get(job.framework or "")
     own = defaults.sampled_logit_bytes if defaults is not None and _samples(job) and not job.chunked_loss else None
     per_logit = own or bytes_of_a_logit(job, shape)
-    whole = micro_batch * _scored_tokens(job) * shape.vocab * per_logit / _answers_over(job, tensor) / 1e9
+    whole = micro_batch * _scored_tokens(job) * shape.vocab * per_logit / _logit_ranks(job, tensor) / 1e9
     if wide_ends(job) and not job.narrow_loss:
         whole = whole + 2.0 * shape.vocab * shape.hidden / tensor / 1e9  # The head, as autocast has cast it.
     if not job.chunked_loss:
@@ -148,7 +148,7 @@ def scored_gb(job: Job, shape: Shape, tensor: Any, micro_batch: Any) -> Any:
     if not _samples(job) or job.chunked_loss or defaults is None or defaults.scored_logit_bytes is None:
         return 0.0
     tokens = micro_batch * _scored_tokens(job)
-    return tokens * shape.vocab * defaults.scored_logit_bytes / _answers_over(job, tensor) / 1e9
+    return tokens * shape.vocab * defaults.scored_logit_bytes / _logit_ranks(job, tensor) / 1e9
 
 
 def _samples(job: Job) -> bool:
@@ -168,7 +168,7 @@ def _chunk_gb(shape: Shape, whole: Any, each: Any, defaults: Framework | None) -
 
     Args:
         shape: of the transformer.
-        whole: what all answers would take, in GB.
+        whole: what all logits would take, in GB.
         each: of it, those of one token.
         defaults: of the framework, which may state tokens or memory of a chunk.
     """
@@ -179,21 +179,21 @@ def _chunk_gb(shape: Shape, whole: Any, each: Any, defaults: Framework | None) -
     return chunk if defaults is None or defaults.loss_chunk_gb is None else np.minimum(chunk, defaults.loss_chunk_gb)
 
 
-def _filled_chunk_gb(answers: Any, most: float) -> Any:
-    """A chunk of a compiled loss, in GB: of all answers where they are not too many, else a fourth, an eighth, ...
+def _filled_chunk_gb(logits: Any, most: float) -> Any:
+    """A chunk of a compiled loss, in GB: of all logits where they are not too many, else a fourth, an eighth, ...
 
     Args:
-        answers: billions of them.
+        logits: billions of them.
         most: billions of them in a chunk.
     """
-    chunks = np.where(answers > most, 4.0 * np.ceil(answers / most / 4.0), 1.0)
-    return answers * sizing_constants().training.logit_bytes_compiled_cast.value / chunks
+    chunks = np.where(logits > most, 4.0 * np.ceil(logits / most / 4.0), 1.0)
+    return logits * sizing_constants().training.logit_bytes_compiled_cast.value / chunks
 
 
-def _answers_over(job: Job, tensor: Any) -> Any:
-    """Tensor ranks over which the answers are spread.
+def _logit_ranks(job: Job, tensor: Any) -> Any:
+    """Tensor ranks over which the logits are spread.
 
-    Log-probabilities of sampled tokens are taken from whole answers, which are gathered for it (ColossalChat
+    Log-probabilities of sampled tokens are taken from whole logits, which are gathered for it (ColossalChat
     coati/models/utils.py, calc_action_log_probs); Megatron takes them over the parts of the vocabulary.
     """
     return tensor if splits_models(job) or job.rl_method in {None, "none"} else 1
@@ -208,40 +208,40 @@ def bytes_of_a_logit(job: Job, shape: Shape) -> float:
     if job.fused_loss or (job.compiled and job.compiles_loss is None and not job.narrow_loss):
         return training.logit_bytes_compiled.value
     logits = training.logits
-    if _writes_over_answers(job):
+    if _writes_over_logits(job):
         return logits.in_place
-    if _selects_answers(job):
+    if _selects_logprobs(job):
         first = logits.wide_answer if job.loss_autocasts else logits.answer
         return (logits.selected_wide if job.loss_autocasts else logits.selected) + (first if shape.capped_logits else 0)
-    plain = _takes_answers_plainly(job, shape)
-    # Autocast gives a head in 32 bits a copy in 16 to answer with; a loop that takes its loss in 16 bits has none.
+    plain = _takes_uncast_logits(job, shape)
+    # Autocast gives a head in 32 bits a copy in 16 to compute with; a loop that takes its loss in 16 bits has none.
     wide_head = wide_ends(job) and job.narrow_loss
-    # Models that cap their answers do so in the type of the head, before they are cast, and keep what came out.
+    # Models that cap their logits do so in the type of the head, before they are cast, and keep what came out.
     first = logits.wide_answer if wide_head or job.recipe == "fp32" else logits.answer
     capped = first if shape.capped_logits else 0.0
     old = older(job.transformers_version, logits.wide_before) and not plain
     wide = wide_head or job.recipe == "fp32" or old
     if (job.narrow_loss or (plain and not job.loss_autocasts)) and not wide:
-        return training.logit_bytes_16bit.value + capped - (0.0 if _held(job) else logits.answer)
-    whole = logits.loss + ((logits.wide_answer if wide else logits.answer) if _held(job) else 0.0)
+        return training.logit_bytes_16bit.value + capped - (0.0 if _holds_logits(job) else logits.answer)
+    whole = logits.loss + ((logits.wide_answer if wide else logits.answer) if _holds_logits(job) else 0.0)
     copied = not wide and not plain and older(job.transformers_version, logits.copied_before)
     return (max(whole, logits.copied) if copied else whole) + capped
 
 
-def _writes_over_answers(job: Job) -> bool:
-    """Whether the loss is a framework's own, whose gradient takes the place of the answers, beside all of them."""
+def _writes_over_logits(job: Job) -> bool:
+    """Whether the loss is a kernel of the framework that writes its gradient over its own copy of the logits."""
     defaults = sizing_constants().training.frameworks.get(job.framework or "")
     return defaults is not None and defaults.loss_in_place and not job.chunked_loss
 
 
-def _selects_answers(job: Job) -> bool:
+def _selects_logprobs(job: Job) -> bool:
     """Whether the loss of pairs takes one probability a token, row by row, beside those of the reference."""
     defaults = sizing_constants().training.frameworks.get(job.framework or "")
     return job.rl_method == "dpo" and defaults is not None and defaults.selects_answers and job.recipe != "fp32"
 
 
-def _held(job: Job) -> bool:
-    """Whether the answers are still there when the loss is passed backward.
+def _holds_logits(job: Job) -> bool:
+    """Whether the logits are still there when the loss is passed backward.
 
     A loop of one's own, which is what takes a loss in 16 bits, holds them whatever it trains by.
     """
@@ -251,8 +251,8 @@ def _held(job: Job) -> bool:
     return job.narrow_loss or defaults is None or not defaults.frees_logits
 
 
-def _takes_answers_plainly(job: Job, shape: Shape) -> bool:
-    """Whether the model's class hands its answers to the loss as they are, which autocast alone computes in 32 bits."""
+def _takes_uncast_logits(job: Job, shape: Shape) -> bool:
+    """Whether the model's class hands its logits to the loss uncast, which then only autocast computes in 32 bits."""
     own = shape.plain_loss == "transformers" and older(
         job.transformers_version, sizing_constants().training.logits.plain_before
     )
