@@ -175,8 +175,10 @@ class _Search:
             return None  # The same plan at the same price for less work is nothing to choose.
         entry = beside(option.kind, best, self.answer)
         if option.kind == "spot":
-            unchanged = beside("spot", self.answer, self.answer)
-            entry = min((_on_spot(entry), _on_spot(unchanged)), key=lambda each: each.cost_ratio or 1.0)
+            on_spot = tuple(filter(None, map(_on_spot, (entry, beside("spot", self.answer, self.answer)))))
+            if not on_spot:
+                return None  # What costs as much without interruptions is no gain of allowing them.
+            entry = min(on_spot, key=lambda each: each.cost_ratio or 1.0)
         wanted = self._wanted(option.kind, entry, objective)
         return replace(entry, fact=option.fact, value=value, asks_for=option.asks_for) if wanted else None
 
@@ -225,12 +227,12 @@ def _priced(entry: TradeOff, usd_per_hour: float, share: float) -> TradeOff:
     return replace(entry, usd_per_hour=usd_per_hour, cost_ratio=cost_ratio)
 
 
-def _on_spot(entry: TradeOff) -> TradeOff:
-    """The plan at its interruptible price, where one is known and lower."""
+def _on_spot(entry: TradeOff) -> TradeOff | None:
+    """The plan at its interruptible price; None where none is known that is lower."""
     cost = entry.plan.cost
     spot, hour = cost.spot_usd_per_hour, cost.usd_per_hour
     if cost.origin != "offer" or spot is None or not hour or spot >= hour:
-        return entry
+        return None
     return _priced(entry, spot, spot / hour)
 
 
