@@ -49,7 +49,8 @@ def launch_of(outcome: Outcome) -> plan_types.Launch | None:
         return None
     plan, facts = outcome.chosen.ranked.plan, outcome.final.facts
     if profile_of(str(facts["task"])).trains:
-        return _training(plan)
+        started_by_torch = facts.get("framework", "pytorch") == "pytorch" and plan.gpu.sw_stack != "xla"
+        return _training(plan) if started_by_torch else None
     if outcome.model is None or outcome.model.kind not in _SERVED or plan.gpu.sw_stack not in {"cuda", "rocm", "metal"}:
         return None
     return _serving(plan, facts, outcome.model)

@@ -72,3 +72,12 @@ def test_weights_that_are_not_published_so_are_named() -> None:
 )
 def test_what_no_described_program_runs_has_no_line(workload: dict[str, Any]) -> None:
     assert _launch(**workload) is None
+
+
+@pytest.mark.parametrize("stated", [{"framework": "jax"}, {"vendor_preference": "google"}])
+def test_what_torch_does_not_start_gets_no_line(stated: dict[str, Any]) -> None:
+    pretraining = {"task": "pretraining", "param_count_b": 8, "model_family": "llm", "train_tokens_b": 500}
+    assert _launch(**pretraining)["program"] == "torchrun"
+    outcome = _decided(pretraining | stated)
+    assert outcome.chosen is not None
+    assert launch_of(outcome) is None
