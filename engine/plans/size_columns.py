@@ -13,7 +13,7 @@ from whichgpu.engine.plans.constants import plan_constants
 from whichgpu.engine.plans.kept_speed import KeptSpeed, Sped
 from whichgpu.engine.plans.layouts import OPTIMIZER_ALONE, WHOLE, Layouts, manner_of
 from whichgpu.engine.plans.links import LinkTable
-from whichgpu.engine.plans.micro_batch import micro_batches
+from whichgpu.engine.plans.micro_batch import micro_batches, ranks_beyond_a_step
 from whichgpu.engine.plans.needs import Choices, Needs
 from whichgpu.engine.plans.topology import FabricTable
 from whichgpu.engine.sizing import (
@@ -176,17 +176,18 @@ class SizeColumns:
     def _asked_of(self, which: Ints, choices: Choices) -> Floats:
         """How many times as fast layouts of training have to be to be taken before shards of everything.
 
-        Those that leave weights whole and little room, and those that split layers where trainers rarely do.
+        Those that leave weights whole and little room, those that split layers where trainers rarely do, and those with
+        more ranks than a step has samples for.
         """
         if not (self._divides_optimizer or self._splits_for_speed):
-            return np.ones(len(choices.query))
+            return ranks_beyond_a_step(self.job, choices.layouts)
         constants, layouts = plan_constants(), choices.layouts
         whole = (layouts.data > 1) & (layouts.pipeline == 1) & (layouts.sharding <= OPTIMIZER_ALONE)
         roomy = self.limits_gb[which[choices.query]] * (1.0 - constants.room_for_whole_weights.value)
         asked = np.where(whole & (choices.raised_gb > roomy), constants.worth_whole_weights.value, 1.0)
         if self._splits_for_speed:
             asked = asked * np.where(layouts.width > 1, constants.worth_splitting.value, 1.0)
-        return asked
+        return asked * ranks_beyond_a_step(self.job, layouts)
 
     def max_batch(self, which: Ints, layouts: Layouts) -> Floats:
         """The largest batch that fits: micro-batch in training, requests per replica while serving; NaN if unknown."""
