@@ -74,7 +74,6 @@ def test_thousands_of_gpus_split_layers_where_a_step_has_no_samples_for_so_many_
     spread = _layout(advisor, num_gpus=16384)
     assert spread.tensor > 1
     assert spread.data * 8192 <= 16 * 1024**2
-    assert _layout(advisor, num_gpus=1024).tensor == 1
 
 
 def test_no_more_ranks_than_a_stated_batch_has_samples(advisor: Advisor) -> None:
