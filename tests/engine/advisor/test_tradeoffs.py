@@ -157,6 +157,12 @@ def test_what_is_offered_for_interruptions_costs_less_than_without(advisor: Advi
         assert entry.usd_per_hour < entry.plan.cost.usd_per_hour
 
 
+def test_a_run_on_hundreds_of_machines_is_not_offered_capacity_that_goes_away(advisor: Advisor) -> None:
+    run = {"task": "pretraining", "model_name": "llama-3.1-70b", "gpu_candidates": ["nvidia-h100-80gb-sxm"]}
+    assert of_kind(decided(advisor, {**run, "train_tokens_b": 10, "num_gpus": 64}).trade_offs(), "spot")
+    assert not of_kind(decided(advisor, {**run, "train_tokens_b": 100, "num_gpus": 72}).trade_offs(), "spot")
+
+
 def test_a_service_in_production_is_not_offered_capacity_that_goes_away(advisor: Advisor) -> None:
     assert not any(option.kind == "spot" for option in options(advisor, SERVICE))
 
