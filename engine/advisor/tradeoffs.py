@@ -192,7 +192,9 @@ class _Search:
         spot, hour = cost.spot_usd_per_hour, cost.usd_per_hour
         if cost.origin != "offer" or spot is None or not hour or spot >= hour:
             return None
-        return _priced(entry, spot, spot / hour) if joined <= self.settings.spot_most_joined_machines else None
+        if isinstance(joined, int) and joined > self.settings.spot_most_joined_machines:
+            return None
+        return _priced(entry, spot, spot / hour)
 
     def _wanted(self, kind: Kind, entry: TradeOff, objective: Objective) -> bool:
         """Whether somebody could want what an option leads to, for what it gives up."""

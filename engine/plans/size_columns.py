@@ -29,7 +29,6 @@ from whichgpu.engine.sizing import (
     Targets,
     batch_of,
     card_columns,
-    granted_column,
     memory_columns,
     offloaded_gb,
 )
@@ -258,7 +257,7 @@ class SizeColumns:
         Returns:
             1 where a plan fits, 0 where not, NaN where the GPU's memory is not known.
         """
-        usable, granted = self.gpus.usable_gb()[which], granted_column(self.job, self.gpus)[which]
+        usable, granted = self.gpus.usable_gb()[which], self.needs.granted_gb(self.gpus)[which]
         raised = self.needs.raised(memory.per_gpu_gb, memory.method)
         return np.where(np.isnan(usable), np.nan, (memory.per_gpu_gb <= granted) & (raised <= usable))
 
