@@ -476,6 +476,16 @@ def test_what_is_larger_than_anybody_asked_for_puts_nothing_out(cheapest: Object
     }
 
 
+def test_of_what_is_as_cheap_nobody_waits_twice_as_long(cheapest: Objective) -> None:
+    slow = contender("slow", 100, 10, score=5)
+    assert answer([slow, contender("soon", 104, 5)], cheapest) == "soon"
+    assert answer([slow, contender("sooner", 104, 6)], cheapest) == "slow", "evidence chooses"
+    assert answer([slow, contender("dearer", 106, 5)], cheapest) == "slow"
+    assert answer([slow, contender("spread", 104, 5, nodes=2)], cheapest) == "slow"
+    bears_less = contender("bears less", 104, 5, sustains=4)
+    assert answer([contender("slow", 100, 10, score=5, sustains=9), bears_less], cheapest) == "slow"
+
+
 def test_what_puts_the_fastest_out_is_no_worse_than_it() -> None:
     """Eight cards that are faster for less put one out: then they are the answer, and not a slow one."""
     fast, slow = contender("fast", 10, 100), contender("slow", 8.9, 130)
