@@ -108,7 +108,8 @@ def outweighs_guide(
     """Whether the first plan beats the second so clearly that a guide's word for the second does not stand.
 
     It does where it is cheaper and faster by the margin of dominance, or, of another card than guides name, by that
-    margin in one of them and no worse in the other; or where it saves more than preferences may cost:
+    margin in one of them and no worse in the other where both are rented; or where it saves more than preferences may
+    cost:
     as fast but for that margin and sustaining as much, or with fewer cards over PCIe at no worse a balance. So it does
     where another card, or more of what is owned, is sooner by that share, serves as much, and costs no more but for the
     margin of dominance. A service, and a run of known length, costs what it costs: there that is
@@ -138,7 +139,8 @@ def outweighs_guide(
     for_no_more = sooner & (one.cost <= most) & sustains & ((same_card ^ True) | owned)
     margin = objective.dominance_margin
     beats = clearly_undercuts(one, other, margin)
-    at_no_loss = beats_at_no_loss(one, other, margin) & sustains & another_named & (same_card ^ True)
+    rented = (mine.bought | its.bought) ^ True  # What a share of a purchase comes to rests on how busy it will be.
+    at_no_loss = beats_at_no_loss(one, other, margin) & sustains & another_named & (same_card ^ True) & rented
     undercuts = (
         beats
         | at_no_loss

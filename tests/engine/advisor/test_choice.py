@@ -252,6 +252,7 @@ def test_an_equal_that_is_cheaper_and_faster_stands_in_for_a_guides_card(unstate
     assert answer([named, contender("hardly cheaper", 9.8, 1.7)], unstated) == "hardly cheaper"
     assert answer([named, contender("hardly sooner", 9, 1.97)], unstated) == "hardly sooner"
     assert answer([named, contender("hardly either", 9.8, 1.97)], unstated) == "named"
+    assert answer([named, contender("bought", 9, 1.97, bought=True)], unstated) == "named"
     assert answer([named, contender("a trade", 9, 2.03)], unstated) == "named"
     assert answer([named, contender("for no more", 10, 1.5)], unstated) == "for no more"
     assert answer([named, contender("more of it", 10, 1, count=2, family="named")], unstated) == "named"
