@@ -9,6 +9,7 @@ from whichgpu.cli.render.blocks import Row, Tone
 from whichgpu.cli.render.figures import hours, hours_band, joined, milliseconds, number, percent
 from whichgpu.cli.render.speed import UNKNOWN, headline_speed, labels_of
 from whichgpu.cli.render.support import level_of, support_sentences
+from whichgpu.engine.sizing import at_percentile
 
 
 JsonObject = Mapping[str, Any]
@@ -19,7 +20,6 @@ _WAITS = (
     ("tpot_slo_ms", "tpot", "each further token"),
     ("latency_slo_ms", "latency", "whole answer"),
 )
-_PERCENTILES = (95, 99)
 
 
 def speed_rows(decision: JsonObject) -> list[Row]:
@@ -77,7 +77,8 @@ def _streams(speed: Mapping[str, float | None], streams: int) -> str:
 
 
 def _of_a_hundred(facts: JsonObject) -> str:
-    return f"{number(_percentile(facts))} of 100 requests" if _percentile(facts) in _PERCENTILES else "on average"
+    percentile = _percentile(facts)
+    return f"{number(percentile)} of 100 requests" if percentile.is_integer() else f"{percent(percentile)} of requests"
 
 
 def _percentile(facts: JsonObject) -> float:
@@ -89,19 +90,21 @@ def _waits(speed: Mapping[str, float | None], facts: JsonObject) -> Iterator[tup
     if facts.get("serving_mode", {}).get("value") == "batch" and not any(target in facts for target, *_ in _WAITS):
         return  # Nobody waits for any one answer.
     percentile = _percentile(facts)
-    of_a_hundred = percentile in _PERCENTILES
-    ending, within = (f"_p{percentile:g}_ms", "within ") if of_a_hundred else ("_ms", "")
     for target, figure, words in _WAITS:
-        name = f"{figure}{ending}" if f"{figure}{ending}" in speed else f"{figure}_ms"
-        value = speed.get(name)
+        value = _judged(speed, f"{figure}_ms", percentile)
         asked = facts.get(target, {}).get("value")
         if value is None or (figure == "tpot" and asked is None and speed.get("latency_ms") is not None):
             continue
         if asked is None:
-            yield f"{words} {within}{milliseconds(value)}", None
+            yield f"{words} within {milliseconds(value)}", None
         else:
-            kept = _kept(value, speed.get(f"{name}_high"), asked)
-            yield f"{words} {within}{milliseconds(value)} ({milliseconds(asked)} asked: {kept})", value <= asked
+            kept = _kept(value, _judged(speed, f"{figure}_ms_high", percentile), asked)
+            yield f"{words} within {milliseconds(value)} ({milliseconds(asked)} asked: {kept})", value <= asked
+
+
+def _judged(speed: Mapping[str, float | None], name: str, percentile: float) -> float | None:
+    """The time by which a target is judged: that of the stated share of requests, as the plan was held against it."""
+    return None if speed.get(name) is None else float(at_percentile(speed, name, percentile))
 
 
 def _kept(value: float, slow_end: float | None, most: float) -> str:
@@ -119,6 +122,16 @@ _WORK = (
 )
 
 
+def _the_run_takes(facts: JsonObject) -> str:
+    """``the run takes``, or what of it takes so long where the number of epochs is assumed."""
+    epochs = facts.get("epochs", {})
+    if epochs.get("origin") != "assumed":
+        return "the run takes"
+    passes = epochs["value"]
+    said, take = ("one pass", "takes") if passes == 1 else (f"{number(passes)} passes", "take")
+    return f"{said} over the data, as epochs are not stated, {take}"
+
+
 def _run(speed: Mapping[str, float | None], facts: JsonObject) -> Iterator[tuple[str, bool | None]]:
     """The length of the run, of a batch job with its work, beside the deadline."""
     value, deadline = speed.get("hours"), facts.get("deadline_hours", {}).get("value")
@@ -126,7 +139,7 @@ def _run(speed: Mapping[str, float | None], facts: JsonObject) -> Iterator[tuple
         return
     low, high = speed.get("hours_low"), speed.get("hours_high")
     work = next((f"{number(facts[name]['value'])} {noun} take" for name, noun in _WORK if name in facts), "")
-    takes = work or "the run takes"
+    takes = work or _the_run_takes(facts)
     band = f", likely {hours_band(low, high)}" if low is not None and high is not None else ""
     if deadline is None:
         yield f"{takes} {hours(value)}{band}", None

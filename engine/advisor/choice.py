@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from whichgpu.engine.advisor.beaten import Beaten, larger_than
 from whichgpu.engine.advisor.contenders import NONE, Contenders, Flags
 from whichgpu.engine.advisor.dominance import no_worse
+from whichgpu.engine.advisor.for_nothing import costlier_for_nothing, slow_for_nothing
 from whichgpu.engine.advisor.measures import known
 from whichgpu.engine.advisor.rank import Objective
 from whichgpu.engine.core import Codes, Numbers, among
@@ -132,7 +133,9 @@ def choose(
         # the best that needs no costlier plan to be no worse than.
         best = np.argmin(np.where(eligible, own_merits, np.inf))
         eligible &= ~(c.measures.time > c.measures.time[best] * (1 + shares) * (1 + _CLOSE))
-        eligible &= ~_costlier_for_nothing(c, eligible, objective)
+        eligible &= ~costlier_for_nothing(c, eligible, objective)
+    elif piecework and not objective.time_exponent:
+        eligible &= ~slow_for_nothing(c, eligible, objective)
     first = next((row for row in by_evidence.tolist() if eligible[row]), NONE)
     answer, replaced, for_less = first, NONE, False
     if first != NONE and not objective.stated:
@@ -236,15 +239,6 @@ def _slow_for_its_count(c: Contenders, compared: Flags, shares: Numbers) -> Flag
     least = np.minimum.accumulate(time[by_count])
     last = np.searchsorted(c.traits.count[by_count], c.traits.count, side="right") - 1
     found: Flags = c.measures.time > least[last] * (1 + shares) * (1 + _CLOSE)
-    return found
-
-
-def _costlier_for_nothing(c: Contenders, eligible: Flags, objective: Objective) -> Flags:
-    """Which plans cost clearly more than an eligible one that is no slower, however much speaks for them."""
-    rows = np.flatnonzero(eligible)
-    cost, time = c.measures.cost, c.measures.time
-    cheaper = cost[rows] <= cost[:, None] * (1 - objective.dominance_margin)
-    found: Flags = np.any(cheaper & (time[rows] <= time[:, None]), axis=1)
     return found
 
 

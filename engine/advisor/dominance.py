@@ -40,8 +40,11 @@ def keeps_count(one: Traits, other: Traits, *, guided: Any) -> Any:
 
 
 def joins_no_more(one: Traits, other: Traits) -> Any:
-    """Whether the first plan has no more machines and no more cards over PCIe than the second."""
-    return (one.nodes <= other.nodes) & (one.pcie_gpus <= other.pcie_gpus)
+    """Whether the first plan joins no more machines and no more cards over PCIe than the second.
+
+    Machines that a fast link joins are one to their network and several to whoever runs them: fewer of either do.
+    """
+    return ((one.nodes <= other.nodes) | (one.machines <= other.machines)) & (one.pcie_gpus <= other.pcie_gpus)
 
 
 def stands_as_well(one: Traits, other: Traits, *, paid_anyway: Any) -> Any:
@@ -58,12 +61,15 @@ def may_stand_in(
 ) -> Any:
     """Whether the first plan may take the place of one that guides name, as far as their standing goes.
 
-    It does where it stands as well; and in any segment where it is clearly cheaper and faster, of the same vendor, and
-    joined no further or no larger. What a segment stands for (error correction, support, a place in a rack) somebody
-    has to ask for: rules make a last choice of cards that lack what is stated. What a link is for is speed.
+    It does where it stands as well; and in any segment where it is clearly cheaper or faster and no worse in the other,
+    of the same vendor, and joined no further or no larger. What a segment stands for (error correction, support, a
+    place in a rack) somebody has to ask for: rules make a last choice of cards that lack what is stated. What a link
+    is for is speed.
     """
     no_larger = (mine.count <= its.count) & (mine.nodes <= its.nodes)
-    outright = clearly_beats(one, other, margin) & (mine.vendor == its.vendor) & (joins_no_more(mine, its) | no_larger)
+    outright = (
+        beats_at_no_loss(one, other, margin) & (mine.vendor == its.vendor) & (joins_no_more(mine, its) | no_larger)
+    )
     return stands_as_well(mine, its, paid_anyway=paid_anyway) | outright
 
 
@@ -101,7 +107,9 @@ def outweighs_guide(
 ) -> Any:
     """Whether the first plan beats the second so clearly that a guide's word for the second does not stand.
 
-    It does where it is cheaper and faster by the margin of dominance, or where it saves more than preferences may cost:
+    It does where it is cheaper and faster by the margin of dominance, or, of another card than guides name, by that
+    margin in one of them and no worse in the other where both are rented; or where it saves more than preferences may
+    cost:
     as fast but for that margin and sustaining as much, or with fewer cards over PCIe at no worse a balance. So it does
     where another card, or more of what is owned, is sooner by that share, serves as much, and costs no more but for the
     margin of dominance. A service, and a run of known length, costs what it costs: there that is
@@ -129,8 +137,17 @@ def outweighs_guide(
     owned = mine.owned & its.owned
     most = other.cost * (1 + objective.dominance_margin)
     for_no_more = sooner & (one.cost <= most) & sustains & ((same_card ^ True) | owned)
-    beats = clearly_undercuts(one, other, objective.dominance_margin)
-    undercuts = beats | (saves & (as_fast | simpler)) | for_no_more | fewer_machines(one, other, objective, mine, its)
+    margin = objective.dominance_margin
+    beats = clearly_undercuts(one, other, margin)
+    rented = (mine.bought | its.bought) ^ True  # What a share of a purchase comes to rests on how busy it will be.
+    at_no_loss = beats_at_no_loss(one, other, margin) & sustains & another_named & (same_card ^ True) & rented
+    undercuts = (
+        beats
+        | at_no_loss
+        | (saves & (as_fast | simpler))
+        | for_no_more
+        | fewer_machines(one, other, objective, mine, its)
+    )
     # ``^ True`` negates single truth values and columns of them alike.
     return (undercuts & ((costlier ^ True) | by_many_times)) | (beats & (another_named ^ True))
 
@@ -218,6 +235,12 @@ def sustains_as_much(one: Traits, other: Traits, margin: float) -> Any:
 def clearly_beats(one: MeasureColumns, other: MeasureColumns, margin: float) -> Any:
     """Whether the first plan costs less and is faster, each by the margin; never where a figure is not known."""
     return (one.cost <= other.cost * (1 - margin)) & (one.time * (1 + margin) <= other.time)
+
+
+def beats_at_no_loss(one: MeasureColumns, other: MeasureColumns, margin: float) -> Any:
+    """Whether the first plan costs less by the margin and is no slower, or is faster by it and costs no more."""
+    cheaper = (one.cost <= other.cost * (1 - margin)) & (one.time <= other.time)
+    return cheaper | ((one.cost <= other.cost) & (one.time * (1 + margin) <= other.time))
 
 
 def clearly_undercuts(one: MeasureColumns, other: MeasureColumns, margin: float) -> Any:

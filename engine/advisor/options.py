@@ -72,6 +72,7 @@ class TradeOffSettings(FrozenModel):
     places: tuple[str, ...]
     cards: tuple[str, ...]  # facts that say which cards are allowed
     offloads: tuple[str, ...]  # facts that let a job fit fewer or smaller cards, slowly
+    spot_most_joined_machines: int  # of more that work as one the loss of any stops the work too often
     offload_least_speed: float  # share of the answer's speed below which that is no option
 
 

@@ -43,7 +43,7 @@ class Objective(Struct, frozen=True):
     dominance_margin: float  # share by which a plan must be cheaper and faster than another to rule it out
     meaning: str
     aim: str  # what an answer is decided for
-    best_plan: str  # what the plan that it puts first is called
+    best_plan: str  # when the plan that it puts first would be the answer
     sources: tuple[str, ...]
     stated: bool = False
     spares_machines: bool = False  # work of unknown length is done on fewer, where a piece of it costs hardly more

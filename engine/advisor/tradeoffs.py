@@ -176,9 +176,25 @@ class _Search:
         entry = beside(option.kind, best, self.answer)
         if option.kind == "spot":
             unchanged = beside("spot", self.answer, self.answer)
-            entry = min((_on_spot(entry), _on_spot(unchanged)), key=lambda each: each.cost_ratio or 1.0)
+            on_spot = tuple(filter(None, map(self._on_spot, (entry, unchanged))))
+            if not on_spot:
+                return None  # What costs as much without interruptions is no gain of allowing them.
+            entry = min(on_spot, key=lambda each: each.cost_ratio or 1.0)
         wanted = self._wanted(option.kind, entry, objective)
         return replace(entry, fact=option.fact, value=value, asks_for=option.asks_for) if wanted else None
+
+    def _on_spot(self, entry: TradeOff) -> TradeOff | None:
+        """The plan at its interruptible price; None where none is known that is lower.
+
+        Nor where so many machines work as one that the loss of any would stop it most of the time.
+        """
+        cost, joined = entry.plan.cost, entry.plan.facts.get("plan.joined_nodes", entry.plan.nodes)
+        spot, hour = cost.spot_usd_per_hour, cost.usd_per_hour
+        if cost.origin != "offer" or spot is None or not hour or spot >= hour:
+            return None
+        if isinstance(joined, int) and joined > self.settings.spot_most_joined_machines:
+            return None
+        return _priced(entry, spot, spot / hour)
 
     def _wanted(self, kind: Kind, entry: TradeOff, objective: Objective) -> bool:
         """Whether somebody could want what an option leads to, for what it gives up."""
@@ -223,15 +239,6 @@ def _priced(entry: TradeOff, usd_per_hour: float, share: float) -> TradeOff:
     """This plan at another price, ``share`` of its own."""
     cost_ratio = entry.cost_ratio * share if entry.cost_ratio is not None else None
     return replace(entry, usd_per_hour=usd_per_hour, cost_ratio=cost_ratio)
-
-
-def _on_spot(entry: TradeOff) -> TradeOff:
-    """The plan at its interruptible price, where one is known and lower."""
-    cost = entry.plan.cost
-    spot, hour = cost.spot_usd_per_hour, cost.usd_per_hour
-    if cost.origin != "offer" or spot is None or not hour or spot >= hour:
-        return entry
-    return _priced(entry, spot, spot / hour)
 
 
 def _owned(outcome: Outcome, answer: Judged, least: float) -> Iterator[TradeOff]:

@@ -47,6 +47,7 @@ class PlanConstants(FrozenModel):
     tensor_most: Bound
     tuning_split_by: Words
     tokens_per_micro_batch: Bound
+    tokens_per_step: Bound
     images_per_micro_batch: Bound
     usual_image_px: Bound  # of those
     small_images_per_micro_batch: Bound

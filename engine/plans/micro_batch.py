@@ -22,7 +22,9 @@ def micro_batches(job: Job, max_batch: Floats, layouts: Layouts) -> Ints:
     most = np.minimum(np.where(max_batch > 0, max_batch, 1), _bound(job))
     if job.global_batch:  # What a run takes for all its steps is known by what each rank has of one.
         counted = job.train_steps and not job.train_tokens
-        most = np.minimum(most, _share_of_a_step(job, layouts) if counted else job.global_batch)
+        most = np.minimum(most, _share_of_a_step(job, layouts, job.global_batch) if counted else job.global_batch)
+    elif (bounded := _most_samples_of_a_step(job)) is not None:
+        most = np.minimum(most, _share_of_a_step(job, layouts, bounded))
     batch = 1 << (np.frexp(np.maximum(1, most))[1] - 1).astype(np.int64)  # The power of two up to it.
     return np.where(max_batch > 0, batch, batch_of(job))
 
@@ -42,9 +44,28 @@ def _bound(job: Job) -> int:
     return 1 << max(0, round(math.log2(bound)))
 
 
-def _share_of_a_step(job: Job, layouts: Layouts) -> Floats:
+def ranks_beyond_a_step(job: Job, layouts: Layouts) -> Floats:
+    """How many times as many ranks each layout has as a step has samples for; at least 1.
+
+    A step has as many samples as are stated; of pre-training, where none are, as many as are usual at most.
+    """
+    if job.global_batch:
+        share = job.global_batch * job.context_parallel / layouts.data
+        return np.ones(len(layouts.data)) if job.step_assumed else np.maximum(1.0, 1.0 / share)
+    most = _most_samples_of_a_step(job)
+    return np.ones(len(layouts.data)) if most is None else np.maximum(1.0, 1.0 / _share_of_a_step(job, layouts, most))
+
+
+def _most_samples_of_a_step(job: Job) -> float | None:
+    """Samples of a step of pre-training at most where they are not stated; None of other jobs."""
+    if job.kind != "pretraining" or job.shape is None:
+        return None
+    return float(plan_constants().tokens_per_step.value / job.seq_len_tokens)
+
+
+def _share_of_a_step(job: Job, layouts: Layouts, samples: float) -> Floats:
     """Samples of a step that a rank takes at once at most: its share, several pieces of it in a pipeline."""
     ranks = layouts.data / job.context_parallel
     pieces = np.where(layouts.pipeline > 1, BATCHES_OF_A_STAGE * layouts.pipeline, 1)
-    found: Floats = (job.global_batch or 0) / (ranks * np.maximum(job.gradient_accumulation or 1, pieces))
+    found: Floats = samples / (ranks * np.maximum(job.gradient_accumulation or 1, pieces))
     return found

@@ -72,8 +72,15 @@ class MemoryNeeds:
         if self._job.shape is not None and not self._job.training:
             more = np.where(more < 0, more * PIPELINE_SHARE, more)  # What a small card saves is less in a pipeline.
         safety = self._safety_of_context()
-        limits: Floats = np.minimum(gpus.usable_gb(), granted_column(self._job, gpus) * safety) - more * safety
+        limits: Floats = np.minimum(gpus.usable_gb(), self.granted_gb(gpus) * safety) - more * safety
         return limits
+
+    def granted_gb(self, gpus: GpuTable) -> Floats:
+        """What the job may take of each GPU: of those whose number is stated too what its engine keeps to by default.
+
+        Whoever plans sets that share as he starts the engine, and it is told how.
+        """
+        return gpus.usable_gb() if self._margin else granted_column(self._job, gpus)
 
     def choices(self, counts: Ints, tensor_most: Ints) -> Choices:
         """All sensible layouts of each count with their needs.

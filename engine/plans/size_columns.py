@@ -12,7 +12,7 @@ from whichgpu.engine.core import Pick, known_or
 from whichgpu.engine.plans.constants import plan_constants
 from whichgpu.engine.plans.layouts import OPTIMIZER_ALONE, WHOLE, Layouts, split_options_of
 from whichgpu.engine.plans.links import LinkTable
-from whichgpu.engine.plans.micro_batch import micro_batches
+from whichgpu.engine.plans.micro_batch import micro_batches, ranks_beyond_a_step
 from whichgpu.engine.plans.needs import Choices, MemoryNeeds
 from whichgpu.engine.plans.speed_cache import SpeedCache, SpeedRows
 from whichgpu.engine.plans.topology import FabricTable
@@ -29,7 +29,6 @@ from whichgpu.engine.sizing import (
     Targets,
     batch_of,
     card_columns,
-    granted_column,
     memory_columns,
     offloaded_gb,
 )
@@ -176,17 +175,18 @@ class SizeColumns:
     def _asked_of(self, which: Ints, choices: Choices) -> Floats:
         """How many times as fast layouts of training have to be to be taken before shards of everything.
 
-        Those that leave weights whole and little room, and those that split layers where trainers rarely do.
+        Those that leave weights whole and little room, those that split layers where trainers rarely do, and those with
+        more ranks than a step has samples for.
         """
         if not (self._divides_optimizer or self._splits_for_speed):
-            return np.ones(len(choices.query))
+            return ranks_beyond_a_step(self.job, choices.layouts)
         constants, layouts = plan_constants(), choices.layouts
         whole = (layouts.data > 1) & (layouts.pipeline == 1) & (layouts.sharding <= OPTIMIZER_ALONE)
         roomy = self.limits_gb[which[choices.query]] * (1.0 - constants.room_for_whole_weights.value)
         asked = np.where(whole & (choices.raised_gb > roomy), constants.worth_whole_weights.value, 1.0)
         if self._splits_for_speed:
             asked = asked * np.where(layouts.width > 1, constants.worth_splitting.value, 1.0)
-        return asked
+        return asked * ranks_beyond_a_step(self.job, layouts)
 
     def max_batch(self, which: Ints, layouts: Layouts) -> Floats:
         """The largest batch that fits: micro-batch in training, requests per replica while serving; NaN if unknown."""
@@ -257,7 +257,7 @@ class SizeColumns:
         Returns:
             1 where a plan fits, 0 where not, NaN where the GPU's memory is not known.
         """
-        usable, granted = self.gpus.usable_gb()[which], granted_column(self.job, self.gpus)[which]
+        usable, granted = self.gpus.usable_gb()[which], self.needs.granted_gb(self.gpus)[which]
         raised = self.needs.raised(memory.per_gpu_gb, memory.method)
         return np.where(np.isnan(usable), np.nan, (memory.per_gpu_gb <= granted) & (raised <= usable))
 

@@ -47,7 +47,10 @@ from .rows import (
     rows_of as rows_of,
 )
 from .serving_load import SustainedLoad as SustainedLoad
-from .serving_reserve import PIPELINE_SHARE as PIPELINE_SHARE
+from .serving_reserve import (
+    PIPELINE_SHARE as PIPELINE_SHARE,
+    reserve_of as reserve_of,
+)
 from .speed import JobSpeed as JobSpeed, rows_of_values as rows_of_values
 from .speed_constants import SpeedConstants as SpeedConstants
 from .speed_links import (

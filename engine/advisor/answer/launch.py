@@ -11,6 +11,7 @@ from whichgpu.engine.advisor.outcome import Outcome
 from whichgpu.engine.catalogue import ModelSpec, profile_of
 from whichgpu.engine.core import Facts, FrozenModel, read_constants
 from whichgpu.engine.plans import Plan
+from whichgpu.engine.sizing import reserve_of
 
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ def launch_file() -> LaunchFile:
 
 #: The options that engines get where weights in 16 bits, as published, are to be served.
 _DTYPES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
+#: Some of a card is the driver's.
+_MOST_OF_A_CARD = 0.98
 _SERVED = frozenset({"llm", "multimodal"})
 _MODEL = "MODEL"  # stands for weights that the catalogue cannot name
 
@@ -49,7 +52,8 @@ def launch_of(outcome: Outcome) -> plan_types.Launch | None:
         return None
     plan, facts = outcome.chosen.ranked.plan, outcome.final.facts
     if profile_of(str(facts["task"])).trains:
-        return _training(plan)
+        started_by_torch = facts.get("framework", "pytorch") == "pytorch" and plan.gpu.sw_stack != "xla"
+        return _training(plan) if started_by_torch else None
     if outcome.model is None or outcome.model.kind not in _SERVED or plan.gpu.sw_stack not in {"cuda", "rocm", "metal"}:
         return None
     return _serving(plan, facts, outcome.model)
@@ -102,7 +106,18 @@ def _vllm(plan: Plan, facts: Facts, weights: str, precision: str) -> list[str]:
     command += _degree("--tensor-parallel-size", plan.layout.tensor)
     command += _degree("--pipeline-parallel-size", plan.layout.pipeline)
     command += _number("--max-model-len", facts.get("context_tokens"))
-    return command + _number("--max-num-seqs", _each_holds(plan, facts))
+    return [*command, *_share_of_the_card(plan, facts), *_number("--max-num-seqs", _each_holds(plan, facts))]
+
+
+def _share_of_the_card(plan: Plan, facts: Facts) -> list[str]:
+    """The share of each GPU that vLLM is to take, where it needs more than it takes by default."""
+    needed, usable = plan.facts.get("plan.per_gpu_gb"), plan.facts.get("plan.available_per_gpu_gb")
+    if not isinstance(needed, int | float) or not isinstance(usable, int | float):
+        return []
+    version = facts.get("serving_engine_version")
+    default = reserve_of("vllm", version if isinstance(version, str) else None).card_share
+    share = min(math.ceil(100 * needed / usable) / 100, _MOST_OF_A_CARD)
+    return ["--gpu-memory-utilization", f"{share:.2f}"] if share > default else []
 
 
 def _sglang(plan: Plan, facts: Facts, weights: str, precision: str) -> list[str]:

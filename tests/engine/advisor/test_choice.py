@@ -248,7 +248,12 @@ def test_an_equal_that_is_cheaper_and_faster_stands_in_for_a_guides_card(unstate
     tie = 10 * (1 + unstated.dominance_margin)
     assert answer([named, contender("dear", tie * 1.01, 1)], unstated) == "named"
     assert answer([named, contender("a tie", tie * 0.99, 1)], unstated) == "a tie"
-    assert answer([named, contender("hardly sooner", 9.8, 1.7)], unstated) == "named"
+    # Less by the margin in one of cost and time, and no worse in the other, is cheaper and faster on the same page.
+    assert answer([named, contender("hardly cheaper", 9.8, 1.7)], unstated) == "hardly cheaper"
+    assert answer([named, contender("hardly sooner", 9, 1.97)], unstated) == "hardly sooner"
+    assert answer([named, contender("hardly either", 9.8, 1.97)], unstated) == "named"
+    assert answer([named, contender("bought", 9, 1.97, bought=True)], unstated) == "named"
+    assert answer([named, contender("a trade", 9, 2.03)], unstated) == "named"
     assert answer([named, contender("for no more", 10, 1.5)], unstated) == "for no more"
     assert answer([named, contender("more of it", 10, 1, count=2, family="named")], unstated) == "named"
     copied = contender("named", 10, 2, cards=True, score=5, replicas=2)
@@ -256,7 +261,8 @@ def test_an_equal_that_is_cheaper_and_faster_stands_in_for_a_guides_card(unstate
     assert answer([named, contender("slow", 1, 2.5)], unstated) == "named"
     # A segment is asked for, or it is no reason to pay more for less; cards that lack what is stated are a last choice.
     assert answer([named, contender("lower", 9, 1, segment="consumer")], unstated) == "lower"
-    assert answer([named, contender("lower", 9, 1.97, segment="consumer")], unstated) == "named"
+    assert answer([named, contender("lower", 9, 1.97, segment="consumer")], unstated) == "lower"
+    assert answer([named, contender("lower", 9, 2.03, segment="consumer")], unstated) == "named"
     assert answer([named, contender("lower", 1, 1, segment="consumer", fallback=True)], unstated) == "named"
     assert answer([named, contender("lower", 1, 1, segment="consumer", count=2, pcie=2)], unstated) == "named"
     assert answer([named, contender("other", 1, 1, vendor="amd")], unstated) == "named"
@@ -265,7 +271,7 @@ def test_an_equal_that_is_cheaper_and_faster_stands_in_for_a_guides_card(unstate
     # As many cards are no larger over PCIe, and what the link costs is in their speed.
     four = contender("four", 10, 2, cards=True, score=5, count=4)
     assert answer([four, contender("bus", 9, 1, count=4, pcie=4)], unstated) == "bus"
-    assert answer([four, contender("bus", 9, 1.97, count=4, pcie=4)], unstated) == "four"
+    assert answer([four, contender("bus", 9, 2.03, count=4, pcie=4)], unstated) == "four"
     assert answer([named, contender("guess", 1, 1, fallback=True)], unstated) == "named"
 
 
@@ -336,6 +342,12 @@ def test_a_guides_card_comes_in_no_form_for_which_less_speaks_than_for_the_equal
     other = contender("other", 6, 4, cards=True, score=1, family="named")
     assert answer([named, other, contender("equal", 9, 1, score=0)], unstated) == "other"
     assert answer([named, other, contender("equal", 9, 1, score=2)], unstated) == "equal"
+
+
+def test_fewer_machines_in_all_join_no_more_though_a_link_joins_the_others_machines(unstated: Objective) -> None:
+    rack = contender("rack", 10, 2, score=5, count=64, nodes=16, joined=1, an_hour=10)
+    assert answer([rack, contender("boards", 5, 2.2, count=64, nodes=8, an_hour=5)], unstated) == "boards"
+    assert answer([rack, contender("spread", 5, 2.2, count=64, nodes=17, an_hour=5)], unstated) == "rack"
 
 
 def test_copies_in_machines_of_their_own_join_nothing(unstated: Objective) -> None:
@@ -463,6 +475,16 @@ def test_what_is_larger_than_anybody_asked_for_puts_nothing_out(cheapest: Object
         "eight": "small",
         "twice": "liked",
     }
+
+
+def test_of_what_is_as_cheap_nobody_waits_twice_as_long(cheapest: Objective) -> None:
+    slow = contender("slow", 100, 10, score=5)
+    assert answer([slow, contender("soon", 104, 5)], cheapest) == "soon"
+    assert answer([slow, contender("sooner", 104, 6)], cheapest) == "slow", "evidence chooses"
+    assert answer([slow, contender("dearer", 106, 5)], cheapest) == "slow"
+    assert answer([slow, contender("spread", 104, 5, nodes=2)], cheapest) == "slow"
+    bears_less = contender("bears less", 104, 5, sustains=4)
+    assert answer([contender("slow", 100, 10, score=5, sustains=9), bears_less], cheapest) == "slow"
 
 
 def test_what_puts_the_fastest_out_is_no_worse_than_it() -> None:

@@ -72,3 +72,27 @@ def test_weights_that_are_not_published_so_are_named() -> None:
 )
 def test_what_no_described_program_runs_has_no_line(workload: dict[str, Any]) -> None:
     assert _launch(**workload) is None
+
+
+@pytest.mark.parametrize("stated", [{"framework": "jax"}, {"vendor_preference": "google"}])
+def test_what_torch_does_not_start_gets_no_line(stated: dict[str, Any]) -> None:
+    pretraining = {"task": "pretraining", "param_count_b": 8, "model_family": "llm", "train_tokens_b": 500}
+    assert _launch(**pretraining)["program"] == "torchrun"
+    outcome = _decided(pretraining | stated)
+    assert outcome.chosen is not None
+    assert launch_of(outcome) is None
+
+
+def test_vllm_is_given_the_share_of_the_card_that_the_plan_counts_on() -> None:
+    tight = _launch(**SERVED, gpu_candidates=["nvidia-b200"], num_gpus=1, concurrency=30)
+    words = shlex.split(tight["command"])
+    assert "--gpu-memory-utilization" in words
+    assert 0.9 < float(words[words.index("--gpu-memory-utilization") + 1]) < 1
+    roomy = _launch(**SERVED, gpu_candidates=["nvidia-h100-80gb-sxm"], num_gpus=8, concurrency=4)
+    assert "--gpu-memory-utilization" not in roomy["command"]
+
+
+def test_to_state_the_engine_that_is_assumed_changes_no_answer() -> None:
+    agents = {"task": "inference", "model_name": "kimi-k2", "concurrency": 20, "context_tokens": 32768}
+    assumed, stated = (_decided(agents | more).chosen.ranked.plan for more in ({}, {"serving_engine": "vllm"}))
+    assert stated.id == assumed.id

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -58,3 +59,22 @@ def test_the_largest_published_run_is_planned_and_takes_about_as_long_as_it_did(
     assert 10_000 < chosen.ranked.plan.count <= 16_384
     gpu_hours = float(chosen.facts["plan.hours"]) * chosen.ranked.plan.count
     assert gpu_hours == pytest.approx(30.84e6, rel=0.25)
+
+
+def _layout(advisor: Advisor, **facts: Any) -> Any:
+    run = {"task": "pretraining", "model_name": "llama-3.1-405b", "train_tokens_b": 15000, "seq_len_tokens": 8192}
+    asked = {**run, "gpu_candidates": ["nvidia-h100-80gb-sxm"], **facts}
+    chosen = advisor.decide(advisor.read(asked), decided_at=NOW).outcome.chosen
+    assert chosen is not None
+    return chosen.ranked.plan.layout
+
+
+def test_thousands_of_gpus_split_layers_where_a_step_has_no_samples_for_so_many_ranks(advisor: Advisor) -> None:
+    """Steps of published dense models have 16 million tokens at most, which are 2,048 samples of 8,192."""
+    spread = _layout(advisor, num_gpus=16384)
+    assert spread.tensor > 1
+    assert spread.data * 8192 <= 16 * 1024**2
+
+
+def test_no_more_ranks_than_a_stated_batch_has_samples(advisor: Advisor) -> None:
+    assert _layout(advisor, num_gpus=8192, global_batch_size=1024).data <= 1024

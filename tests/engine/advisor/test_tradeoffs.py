@@ -144,6 +144,26 @@ def test_what_may_be_interrupted_already_is_not_offered(advisor: Advisor, stated
     assert any(option.kind == "spot" for option in options(advisor, facts)) == offered
 
 
+def test_what_is_offered_for_interruptions_costs_less_than_without(advisor: Advisor) -> None:
+    calls = {"task": "inference", "model_name": "whisper-large-v3-turbo", "serving_mode": "batch"}
+    calls |= {"audio_hours_total": 1000, "deadline_hours": 24, "org_type": "startup", "budget_usd_per_month": 500}
+    found = [
+        entry
+        for facts in (calls, {**RUN, "objective": "balanced"}, {"task": "inference", "model_name": "llama-3.1-8b"})
+        for entry in of_kind(decided(advisor, facts).trade_offs(), "spot")
+    ]
+    assert found
+    for entry in found:
+        assert entry.usd_per_hour == entry.plan.cost.spot_usd_per_hour
+        assert entry.usd_per_hour < entry.plan.cost.usd_per_hour
+
+
+def test_a_run_on_hundreds_of_machines_is_not_offered_capacity_that_goes_away(advisor: Advisor) -> None:
+    run = {"task": "pretraining", "model_name": "llama-3.1-70b", "gpu_candidates": ["nvidia-h100-80gb-sxm"]}
+    assert of_kind(decided(advisor, {**run, "train_tokens_b": 10, "num_gpus": 64}).trade_offs(), "spot")
+    assert not of_kind(decided(advisor, {**run, "train_tokens_b": 100, "num_gpus": 72}).trade_offs(), "spot")
+
+
 def test_a_service_in_production_is_not_offered_capacity_that_goes_away(advisor: Advisor) -> None:
     assert not any(option.kind == "spot" for option in options(advisor, SERVICE))
 
