@@ -107,9 +107,17 @@ def test_nothing_is_asked_about_nothing(whichgpu: Whichgpu, tmp_path: Path, save
     assert "says nothing of ''" in ran.err
 
 
-def test_a_configuration_of_an_impossible_model_is_refused(whichgpu: Whichgpu, tmp_path: Path) -> None:
+def test_a_configuration_of_more_layers_than_any_network_has_is_refused(whichgpu: Whichgpu, tmp_path: Path) -> None:
     dims = '"hidden_size": 4096, "num_attention_heads": 32, "intermediate_size": 11008, "vocab_size": 32000'
     (tmp_path / "config.json").write_text(f'{{"model_type": "llama", "num_hidden_layers": 99999999, {dims}}}')
+    ran = whichgpu("recommend", "--set", "task=inference", "--set", f"model_name={tmp_path}/config.json")
+    assert ran.code == 2
+    assert "num_hidden_layers is 99999999, not a whole number of 0 or more up to 10,000" in " ".join(ran.err.split())
+
+
+def test_a_configuration_of_an_impossible_model_is_refused(whichgpu: Whichgpu, tmp_path: Path) -> None:
+    dims = '"hidden_size": 409600, "num_attention_heads": 32, "intermediate_size": 1100800, "vocab_size": 32000'
+    (tmp_path / "config.json").write_text(f'{{"model_type": "llama", "num_hidden_layers": 9999, {dims}}}')
     ran = whichgpu("recommend", "--set", "task=inference", "--set", f"model_name={tmp_path}/config.json")
     assert ran.code == 2
     assert "billion parameters, more than 100,000" in ran.err
