@@ -42,7 +42,7 @@ COMMANDS: dict[str, CommandEntry] = {
     "init": CommandEntry("init", "init", "Write a commented workload file to fill in.", _ANSWER),
     "why": CommandEntry("why", "why", "How a conclusion came about, down to inputs and sources.", _QUESTION),
     "why-not": CommandEntry(
-        "why_not", "why_not", "Why a GPU is not the answer, and the nearest change that helps it.", _QUESTION
+        "why_not", "why_not", "Why a GPU is not chosen, and the nearest change for it.", _QUESTION
     ),
     "what-if": CommandEntry("compare", "what_if", "Decide again with facts changed, and compare.", _QUESTION),
     "diff": CommandEntry("compare", "diff", "Compare two decisions.", _QUESTION),

@@ -47,11 +47,11 @@ def test_the_cheapest_run_is_the_cheapest(decide: Decide) -> None:
     assert found.chosen.ranked.plan.cost.usd_per_run <= 1.1 * min(run for run in runs if run is not None)
 
 
-@pytest.mark.parametrize("hours", [100, 48, 12, 6])
+@pytest.mark.parametrize("hours", [12, 6, 3])
 def test_a_deadline_takes_as_many_gpus_as_it_needs(decide: Decide, hours: float) -> None:
     plan = chosen_of(decide({**SUMMARIES, "objective": "cheapest", "deadline_hours": hours}))
     free = chosen_of(decide({**SUMMARIES, "objective": "cheapest"}))
-    assert free.speed.values["hours"] > 100
+    assert free.speed.values["hours"] > hours
     assert plan.speed.values["hours"] <= hours
     assert plan.count > free.count
 
@@ -77,7 +77,7 @@ def test_a_budget_of_a_month_spreads_a_job_over_several(decide: Decide) -> None:
     asked = {**SUMMARIES, "objective": "cheapest", "budget_usd_per_month": 300}
     decision = decide(asked)
     plan = chosen_of(decision)
-    assert plan.cost.usd_per_run == pytest.approx(free.cost.usd_per_run)
+    assert plan.cost.usd_per_run <= free.cost.usd_per_run
     assert plan.cost.usd_per_month == pytest.approx(300)
     assert any("spread over several months" in warning["text"] for warning in decision.to_dict()["warnings"])
     due = chosen_of(

@@ -204,13 +204,14 @@ def test_graphs_of_an_unnamed_vllm_may_end_at_8192_tokens():
     assert long.launch_floor > short.launch_floor > named.launch_floor
 
 
-def test_a_plan_keeps_to_the_share_that_size_judges_by():
+def test_stated_gpus_keep_to_the_share_that_size_judges_by():
+    """Of hardware whose kind and number are stated; whoever plans sets the share as he starts the engine."""
     card = GpuTable((CARD,))
-    needs = MemoryNeeds(job_from_facts({"task": "inference", "serving_engine": "vllm"}, LLAMA_8B), card)
-    free = MemoryNeeds(job_from_facts({"task": "inference"}, LLAMA_8B), card)
-    stated, open_ = needs.limits_gb(card)[0], free.limits_gb(card)[0]
-    assert open_ == 85.0
-    assert stated == pytest.approx(1.05 * (0.92 * 85.0 + reserve_of("vllm", None).graphs_gib * GIB))
+    job = job_from_facts({"task": "inference", "serving_engine": "vllm"}, LLAMA_8B)
+    assert MemoryNeeds(job, card).limits_gb(card)[0] == 85.0
+    assert MemoryNeeds(job_from_facts({"task": "inference"}, LLAMA_8B), card).limits_gb(card)[0] == 85.0
+    stated = MemoryNeeds(job, card, margin=False).limits_gb(card)[0]
+    assert stated == pytest.approx(0.92 * 85.0 + reserve_of("vllm", None).graphs_gib * GIB)
 
 
 def test_sixteen_bit_training_may_have_no_master_copy_where_no_framework_tells():
