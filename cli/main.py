@@ -41,9 +41,7 @@ COMMANDS: dict[str, CommandEntry] = {
     "fleet": CommandEntry("fleet", "fleet", "What every job that ran should have run on, and at what cost.", _ANSWER),
     "init": CommandEntry("init", "init", "Write a commented workload file to fill in.", _ANSWER),
     "why": CommandEntry("why", "why", "How a conclusion came about, down to inputs and sources.", _QUESTION),
-    "why-not": CommandEntry(
-        "why_not", "why_not", "Why a GPU is not chosen, and the nearest change for it.", _QUESTION
-    ),
+    "why-not": CommandEntry("why_not", "why_not", "Why a GPU is not chosen, and the nearest change for it.", _QUESTION),
     "what-if": CommandEntry("compare", "what_if", "Decide again with facts changed, and compare.", _QUESTION),
     "diff": CommandEntry("compare", "diff", "Compare two decisions.", _QUESTION),
     "replay": CommandEntry("compare", "replay", "Decide again by today's rules and prices, and compare.", _RECORDS),
