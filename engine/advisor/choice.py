@@ -150,11 +150,10 @@ def choose(
     unbeaten = outweighing == NONE
     if answer != NONE:
         larger[answer], unbeaten[answer] = NONE, True
-    group = np.where(np.arange(size) == answer, 0, 1)
+    others = np.arange(size) != answer
     # Of what is not eligible under a stated objective merit decides, else the evidence: one constant for all of them.
-    after = objective.stated & ~eligible & (group == 1)
-    behind = np.where(after, merits, 0.0)
-    group = np.where(after, 2, group)
+    after = objective.stated & ~eligible & others
+    behind, group = np.where(after, merits, 0.0), np.where(after, 2, others)
     upper = np.where(group == 0, 0, tiers[:, 2] * 2 + tiers[:, 3])
     order = np.lexsort((*_evidence(c, merits), behind, upper, group, tiers[:, 0] * 2 + tiers[:, 1]))
     return Standings(order, tiers, merits, eligible, beaten, just_met & unbeaten, larger, answer, replaced, for_less)

@@ -126,15 +126,12 @@ def _published(model: ModelSpec, stated_b: float | None, active_b: float | None)
         embedding = head = 0.0
     expert_params = _expert_params(model, hidden)
     active = (active_b or model.active_params_b or 0.0) * 1e9 or _computed_active(model, params, expert_params)
-    active = min(active, params)
-    if model.distinct_layers:  # A token passes the same weights several times.
-        active += (layers / model.distinct_layers - 1.0) * (params - embedding - head)
     full, sliding = _attending_layers(model, layers)
     latent = model.mla.kv_lora_rank + model.mla.qk_rope_head_dim if model.mla else 0
     moe = model.moe
     return Shape(
         params=params,
-        active_params=active,
+        active_params=min(active, params) + _passed_again(model, params - embedding - head),
         embedding=embedding,
         head=head,
         layer_params=(params - embedding - head) / layers,
@@ -231,6 +228,11 @@ def _computed_active(model: ModelSpec, params: float, expert_params: float) -> f
     if moe is None or not expert_params or not moe.experts:
         return params
     return params - expert_params * (1.0 - moe.experts_per_token / moe.experts)
+
+
+def _passed_again(model: ModelSpec, body: float) -> float:
+    """Parameters of layers that share their weights, for each further time that a token passes them."""
+    return ((model.layers or 0) / model.distinct_layers - 1.0) * body if model.distinct_layers else 0.0
 
 
 def _computed_params(

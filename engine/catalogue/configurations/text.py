@@ -88,19 +88,21 @@ def _series(reader: ConfigReader) -> str:
     return "bert" if kind not in KNOWN and "type_vocab_size" in reader.content else kind
 
 
-def _spec(reader: ConfigReader, identity: str, *, multimodal: bool) -> ModelSpec:
-    kind = _series(reader)
+def _layer_count(reader: ConfigReader, kind: str) -> int | None:
+    """Layers of a decoder, of an encoder or of each half; noted as missing where nothing gives them."""
     keys = ("num_hidden_layers", "n_layers", "n_layer", "num_layers", "layers")
+    # Funnel's decoder comes behind the blocks that it counts apart.
     layers = reader.maybe(*keys) if "block_sizes" in reader.content else reader.maybe(*keys, "num_decoder_layers")
     layers = layers or reader.maybe("encoder_layers", "decoder_layers")
     if layers and kind == "longcat_flash":  # Each of its layers has two attentions and two feed-forward parts.
-        layers *= 2
-    layers = (
-        layers
-        or len(reader.blocks())
-        or sum(reader.numbers("block_sizes"))
-        or reader.count("num_hidden_layers", "n_layers", "n_layer")
-    )
+        return 2 * layers
+    blocks = len(reader.blocks()) or sum(reader.numbers("block_sizes"))
+    return layers or blocks or reader.count("num_hidden_layers", "n_layers", "n_layer")
+
+
+def _spec(reader: ConfigReader, identity: str, *, multimodal: bool) -> ModelSpec:
+    kind = _series(reader)
+    layers = _layer_count(reader, kind)
     hidden = reader.count("hidden_size", "d_model", "n_embd", "dim", "embed_dim", "emb_dim")
     heads = None if kind in ATTENTION_FREE else reader.maybe(*HEADS) or _chosen_heads(reader) or reader.count(*HEADS)
     vocab = reader.count("vocab_size", "padded_vocab_size", "n_vocab")
